@@ -1,0 +1,35 @@
+# Needs only Python 3.11, pip and make: every target sets up what it uses in .venv, once.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+.DEFAULT_GOAL := help
+
+.PHONY: help setup setup-dev demo test lint
+
+help: ## Show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.base ## Install PhysPlan into .venv
+setup-dev: $(VENV)/.dev ## Install PhysPlan with all that the tests need
+
+$(VENV)/.base: pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "PhysPlan needs Python 3.11: install it, or call make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	$(PIP) -e '.[dev,gemini,openai,eval,cluster]'
+	@touch $@
+
+demo: $(VENV)/.base ## Plan the bundled example and draw it
+	$(BIN)/physplan demo
+
+lint: $(VENV)/.dev ## Style and types
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+
+test: $(VENV)/.dev lint ## All that must be true, offline, in under 15 minutes on two cores
+	$(BIN)/python -m pytest -m "not slow"

@@ -1,0 +1,46 @@
+"""The `physplan` command. One module per subcommand; heavy imports happen only when a command runs."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from physplan import __version__
+from physplan.errors import PhysPlanError
+from physplan.graph.errors import GraphError
+
+# Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`.
+COMMANDS = ("validate", "apply", "show", "doctor")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="physplan",
+        description="Give it a picture and a sentence; get a video in which the right thing happens.",
+    )
+    parser.add_argument("--version", action="version", version=f"physplan {__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        importlib.import_module(f"physplan.cli.{name}").add_parser(subparsers)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    try:
+        return int(args.run(args) or 0)
+    except (PhysPlanError, GraphError) as error:
+        print(f"physplan: {error}", file=sys.stderr)
+        return getattr(error, "exit_code", 2)
+    except KeyboardInterrupt:
+        print("physplan: stopped.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,9 @@
+"""The error a person sees: one sentence that says what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+
+class PhysPlanError(Exception):
+    """Printed by the command line as one line, without a traceback; ends the command with `exit_code`."""
+
+    exit_code = 2
