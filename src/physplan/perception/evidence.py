@@ -1,0 +1,188 @@
+"""What the guidance works from: each node's mask and a depth map, for the first frame and every keyframe.
+
+One type per picture suffices: a node of its state is in `masks` or in `missing`; a consumed one in neither.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from physplan.errors import PhysPlanError
+from physplan.files import atomic_path
+from physplan.perception.assignment import assign, relation_cost, tracking_cost
+from physplan.perception.protocol import DepthEstimator, Segmenter, normalise_depth
+
+if TYPE_CHECKING:
+    from physplan.graph import EventChain, StateGraph
+
+SCHEMA = "physplan.evidence/1"
+
+CostOf = Callable[[Sequence[str], Sequence[Tensor], Mapping[str, Tensor]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KeyframeEvidence:
+    """What one picture shows of one state of the graph."""
+
+    image: Tensor  # [3, H, W] in [0, 1]
+    masks: Mapping[str, Tensor]  # node id -> bool [H, W]: all its instances together
+    depth: Tensor  # [H, W] in [0, 1], larger is nearer
+    missing: tuple[str, ...] = ()  # nodes of the state that the segmenter did not find
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    first: KeyframeEvidence
+    keyframes: tuple[KeyframeEvidence, ...]  # one per event
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """One line per node that was not found, for the report."""
+        frames = [("the first frame", self.first)]
+        frames += [(f"keyframe {number}", frame) for number, frame in enumerate(self.keyframes, 1)]
+        return tuple(f"{node} was not found in {name}" for name, frame in frames for node in frame.missing)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """One safetensors file; which mask is whose is JSON in its header."""
+        tensors: dict[str, Tensor] = {}
+        header = []
+        for number, frame in enumerate((self.first, *self.keyframes)):
+            tensors[f"{number}.image"] = frame.image.contiguous()
+            tensors[f"{number}.depth"] = frame.depth.contiguous()
+            if frame.masks:
+                tensors[f"{number}.masks"] = torch.stack(tuple(frame.masks.values()))
+            header.append({"nodes": list(frame.masks), "missing": list(frame.missing)})
+        with atomic_path(path) as temporary:
+            save_file(tensors, temporary, {"schema": SCHEMA, "frames": json.dumps(header)})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Evidence:
+        try:
+            with safe_open(path, framework="pt") as file:
+                header = file.metadata() or {}
+                if header.get("schema") != SCHEMA:
+                    raise PhysPlanError(f"{path} is not evidence of this version ({SCHEMA}): make it again.")
+                frames = [
+                    KeyframeEvidence(
+                        image=file.get_tensor(f"{number}.image"),
+                        depth=file.get_tensor(f"{number}.depth"),
+                        masks=dict(
+                            zip(entry["nodes"], file.get_tensor(f"{number}.masks"), strict=True)
+                            if entry["nodes"]
+                            else ()
+                        ),
+                        missing=tuple(entry["missing"]),
+                    )
+                    for number, entry in enumerate(json.loads(header["frames"]))
+                ]
+        except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+            raise PhysPlanError(
+                f"Cannot read the evidence in {path} ({error}): delete it to make it again."
+            ) from None
+        return cls(first=frames[0], keyframes=tuple(frames[1:]))
+
+
+def gather_evidence(
+    chain: EventChain,
+    first_frame: Tensor,
+    keyframes: Sequence[Tensor],
+    *,
+    segmenter: Segmenter,
+    depth: DepthEstimator,
+) -> Evidence:
+    """Masks and depth of the first frame and of every keyframe, all [3, H, W] of one size."""
+    if len(keyframes) != len(chain.events):
+        raise PhysPlanError(
+            f"The plan has {len(chain.events)} events but {len(keyframes)} keyframes: draw one for each."
+        )
+    first = first_frame_evidence(chain.graph, first_frame, segmenter=segmenter, depth=depth)
+    known = dict(first.masks)
+    frames = []
+    for event, image in zip(chain.events, keyframes, strict=True):
+        if image.shape != first_frame.shape:
+            raise PhysPlanError(
+                f"A keyframe is {tuple(image.shape)} but the first frame is {tuple(first_frame.shape)}: "
+                "resize the keyframes to the first frame."
+            )
+        frame = keyframe_evidence(event.graph, image, known=known, segmenter=segmenter, depth=depth)
+        # A node keeps the place where it was first seen, so that it is the same object in every keyframe.
+        known = {**frame.masks, **known}
+        frames.append(frame)
+    return Evidence(first=first, keyframes=tuple(frames))
+
+
+def first_frame_evidence(
+    graph: StateGraph, image: Tensor, *, segmenter: Segmenter, depth: DepthEstimator
+) -> KeyframeEvidence:
+    """The observed frame: relations tell the nodes of one category apart, else they go from left to right."""
+    nearness = _nearness(image, depth)
+
+    def cost(
+        nodes: Sequence[str], masks: Sequence[Tensor], known: Mapping[str, Tensor]
+    ) -> NDArray[np.float64]:
+        return relation_cost(nodes, masks, graph=graph, known=known, nearness=nearness)
+
+    return _look(graph, image, nearness, segmenter, cost)
+
+
+def keyframe_evidence(
+    graph: StateGraph,
+    image: Tensor,
+    *,
+    known: Mapping[str, Tensor],
+    segmenter: Segmenter,
+    depth: DepthEstimator,
+) -> KeyframeEvidence:
+    """A keyframe of the state `graph`: nodes of one category keep the places they have in `known`."""
+    sources = {node.id: node.source for node in graph.nodes}
+
+    def cost(nodes: Sequence[str], masks: Sequence[Tensor], _: Mapping[str, Tensor]) -> NDArray[np.float64]:
+        return tracking_cost(nodes, masks, known=known, sources=sources)
+
+    return _look(graph, image, _nearness(image, depth), segmenter, cost)
+
+
+@torch.no_grad()
+def _nearness(image: Tensor, depth: DepthEstimator) -> Tensor:
+    return normalise_depth(depth(image[None]))[0].float().cpu()
+
+
+@torch.no_grad()
+def _look(
+    graph: StateGraph, image: Tensor, nearness: Tensor, segmenter: Segmenter, cost_of: CostOf
+) -> KeyframeEvidence:
+    nodes: dict[str, list[str]] = defaultdict(list)
+    for node in graph.nodes:
+        nodes[node.category].append(node.id)
+    found: dict[str, list[Tensor]] = defaultdict(list)
+    for instance in segmenter.segment(image, tuple(nodes)):
+        if instance.mask.any():
+            found[instance.category].append(instance.mask.cpu())
+    masks: dict[str, Tensor] = {}
+    # Single nodes come first: their places tell the nodes of a shared category apart.
+    for category, ids in sorted(nodes.items(), key=lambda item: len(item[1])):
+        instances = sorted(found[category], key=_leftmost)
+        if not instances:
+            continue
+        for node_id, owned in zip(ids, assign(cost_of(ids, instances, masks), instances), strict=True):
+            if owned:
+                masks[node_id] = torch.stack([instances[index] for index in owned]).any(0)
+    ordered = {node.id: masks[node.id] for node in graph.nodes if node.id in masks}
+    missing = tuple(node.id for node in graph.nodes if node.id not in masks)
+    return KeyframeEvidence(image=image.cpu(), masks=ordered, depth=nearness, missing=missing)
+
+
+def _leftmost(mask: Tensor) -> int:
+    return int(torch.nonzero(mask.any(0))[0])
