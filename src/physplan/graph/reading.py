@@ -1,0 +1,103 @@
+"""Reading JSON values of unknown origin: bounded, and every error names the place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from physplan.graph.errors import GraphError, LimitError, ParseError
+from physplan.graph.text import describe, shorten, text_problem
+from physplan.graph.vocabulary import suggest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much a reply may hold. The defaults are for models' replies; `Limits.NONE` is for our own files."""
+
+    max_bytes: int = 1_000_000
+    max_depth: int = 16
+    max_value: int = 80
+    max_text: int = 400
+    max_nodes: int = 40
+    max_edges: int = 2_000
+    max_edits: int = 200
+    max_events: int = 7
+
+    NONE: ClassVar[Limits]
+
+
+Limits.NONE = Limits(
+    max_bytes=100_000_000,
+    max_depth=100,
+    max_value=10_000,
+    max_text=100_000,
+    max_nodes=100_000,
+    max_edges=1_000_000,
+    max_edits=1_000_000,
+    max_events=10_000,
+)
+
+
+@contextmanager
+def located(at: str) -> Iterator[None]:
+    """Give an error of a constructor its place in the file."""
+    try:
+        yield
+    except ParseError:
+        raise
+    except GraphError as error:
+        raise ParseError(at, str(error)) from error
+
+
+def read_object(
+    value: object, at: str, required: Sequence[str] = (), optional: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """A JSON object with exactly these fields; null counts as not given. Without names, any fields."""
+    if not isinstance(value, dict):
+        raise ParseError(at, f"must be an object {{...}}, not {describe(value)}")
+    fields = {key: field for key, field in value.items() if field is not None}
+    for name in required:
+        if name not in fields:
+            raise ParseError(at, f"lacks the field {name!r}: add it")
+    if required or optional is not None:
+        known = (*required, *(optional or ()))
+        for name in fields:
+            if name not in known:
+                raise ParseError(
+                    at, f"has the unknown field {shorten(str(name))}: {suggest(str(name)[:80], known)}"
+                )
+    return fields
+
+
+def read_list(value: object, at: str, limit: int) -> list[Any]:
+    if not isinstance(value, list):
+        raise ParseError(at, f"must be a list [...], not {describe(value)}")
+    if len(value) > limit:
+        raise LimitError(at, f"has {len(value)} entries, the limit is {limit}: leave out the least important")
+    return value
+
+
+def read_text(value: object, at: str, limit: int) -> str:
+    if isinstance(value, str) and len(value) > limit:
+        raise LimitError(at, f"has {len(value)} characters, the limit is {limit}: shorten it")
+    if problem := text_problem(value):
+        raise ParseError(at, problem)
+    assert isinstance(value, str)
+    return value
+
+
+def read_number(value: object, at: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ParseError(at, f"must be a number, not {describe(value)}")
+    if abs(value) > 1e300 or not math.isfinite(value):
+        raise ParseError(at, "must be a finite number")
+    return float(value)
+
+
+def read_integer(value: object, at: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ParseError(at, f"must be a whole number, not {describe(value)}")
+    return value
