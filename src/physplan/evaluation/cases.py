@@ -1,0 +1,178 @@
+"""A benchmark as a folder: one case, one identity, one atomic result, one claim while somebody works on it.
+
+    FOLDER/manifest.json                    the cases of the last run, in order
+    FOLDER/cases/<name>-<key>/result.json   written once, when the case is done
+    FOLDER/cases/<name>-<key>/claim         locked by the process that is doing the case
+
+The key is a hash of the case's identity fields, so a changed field finds no old result. A claim is a lock of
+the operating system on an open file: it vanishes with its process, however that ends, so none is ever stale.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from physplan.errors import PhysPlanError
+from physplan.files import write_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One independent piece of a benchmark. Whatever changes its result belongs into `identity`."""
+
+    name: str
+    identity: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        try:
+            text = json.dumps(
+                {"name": self.name, "identity": self.identity},
+                sort_keys=True,
+                separators=(",", ":"),
+                allow_nan=False,
+            )
+        except (TypeError, ValueError) as error:
+            raise PhysPlanError(
+                f"The identity of case {self.name!r} cannot be written as JSON ({error}): "
+                "use numbers, strings, lists and dictionaries."
+            ) from error
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def stem(self) -> str:
+        """The folder's name: readable first, unique by the key."""
+        readable = re.sub(r"[^A-Za-z0-9._-]+", "-", self.name).strip("-.")[:60] or "case"
+        return f"{readable}-{self.key[:16]}"
+
+
+@dataclass(kw_only=True)
+class Claim:
+    """The right to do one case, held until `release` or until this process ends."""
+
+    file: IO[str]
+
+    def release(self) -> None:
+        self.file.close()
+
+
+@dataclass(frozen=True)
+class CaseStore:
+    """The results and claims of one folder, which several processes may share."""
+
+    folder: Path
+    _known: dict[str, Mapping[str, Any]] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.folder.exists() and not self.folder.is_dir():
+            raise PhysPlanError(f"{self.folder} is a file; give a folder for the results of the cases.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def directory(self, case: Case) -> Path:
+        return self.folder / "cases" / case.stem
+
+    def result(self, case: Case) -> Mapping[str, Any] | None:
+        """The stored record of the case, or None. A file of another identity is refused, never reused."""
+        if case.stem not in self._known:
+            path = self.directory(case) / "result.json"
+            try:
+                record = json.loads(path.read_text())
+            except FileNotFoundError:
+                return None
+            except (OSError, ValueError) as error:
+                raise PhysPlanError(
+                    f"{path} cannot be read ({error}); delete it to have the case done again."
+                ) from error
+            if record.get("key") != case.key:
+                raise PhysPlanError(f"{path} belongs to another case; delete it to have the case done again.")
+            self._known[case.stem] = record
+        return self._known[case.stem]
+
+    def claim(self, case: Case) -> Claim | None:
+        """Take the case, or None when another process is doing it just now."""
+        directory = self.directory(case)
+        directory.mkdir(parents=True, exist_ok=True)
+        file = (directory / "claim").open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return None
+        try:  # who has it, for people who look into the folder; the lock alone decides
+            file.truncate(0)
+            file.write(f"{socket.gethostname()} {os.getpid()}\n")
+            file.flush()
+        except OSError:
+            pass
+        return Claim(file=file)
+
+    def save(self, case: Case, result: Mapping[str, Any], *, seconds: float, attempts: int) -> None:
+        record = {
+            "case": case.name,
+            "key": case.key,
+            "identity": dict(case.identity),
+            "seconds": round(seconds, 6),
+            "attempts": attempts,
+            "result": dict(result),
+        }
+        write_json(self.directory(case) / "result.json", record)
+        self._known[case.stem] = record
+
+    def write_manifest(self, cases: Sequence[Case]) -> None:
+        write_json(
+            self.folder / "manifest.json",
+            [{"name": case.name, "identity": dict(case.identity)} for case in cases],
+        )
+
+    def manifest(self) -> list[Case]:
+        path = self.folder / "manifest.json"
+        try:
+            return [
+                Case(name=entry["name"], identity=entry["identity"]) for entry in json.loads(path.read_text())
+            ]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise PhysPlanError(
+                f"{path} is not the list of cases of a benchmark ({error}); give the folder of a run."
+            ) from error
+
+    def state(self, case: Case) -> str:
+        """`done`, `running` (claimed by a live process) or `missing`."""
+        if self.result(case) is not None:
+            return "done"
+        if not (self.directory(case) / "claim").exists():
+            return "missing"
+        claim = self.claim(case)
+        if claim is None:
+            return "running"
+        claim.release()
+        return "missing"
+
+
+def check_unique(cases: Sequence[Case]) -> None:
+    """Two cases with one identity would share a result: refuse them before any work is done."""
+    seen: set[str] = set()
+    for case in cases:
+        if case.key in seen:
+            raise PhysPlanError(
+                f"The case {case.name!r} occurs twice; give every case its own name or identity."
+            )
+        seen.add(case.key)
+
+
+def shard(cases: Sequence[Case], spec: str) -> list[Case]:
+    """The i-th of n parts, `i/n` counted from 1: every n-th case, so that all parts take about as long."""
+    match = re.fullmatch(r"(\d+)/(\d+)", spec)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise PhysPlanError(
+            f"--shard {spec!r} is not i/n with 1 <= i <= n; for example --shard 1/8 to --shard 8/8."
+        )
+    return list(cases[int(match[1]) - 1 :: int(match[2])])

@@ -1,0 +1,63 @@
+"""A cheap stand-in for a real case, with faults on demand; a module, because worker processes import it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from physplan.evaluation.cases import Case
+from physplan.evaluation.engine import CaseFunction
+
+
+def make_cases(count: int, *, steps: int = 100) -> list[Case]:
+    return [Case(name=f"scene {i:03d}", identity={"seed": i, "steps": steps}) for i in range(count)]
+
+
+def do_case(
+    case: Case, directory: Path, *, faults: Mapping[str, str], log: Path | None, seconds: float, loaded: int
+) -> dict[str, Any]:
+    fault = faults.get(case.name)
+    marker = directory / "fault-done"
+    if fault and not marker.exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        marker.touch()
+        if fault == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if fault == "full disk":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        raise RuntimeError("injected")
+    if log:
+        with log.open("a") as file:
+            file.write(f"{case.name}\n")
+    time.sleep(seconds)
+    rng = np.random.default_rng(case.identity["seed"])
+    (directory / "walk.txt").write_text(f"{case.name}\n")
+    return {
+        "value": float(rng.standard_normal(case.identity["steps"]).sum()),
+        "pid": os.getpid(),
+        "loaded": loaded,
+    }
+
+
+def setup(
+    faults: Mapping[str, str] | None = None, log: Path | None = None, seconds: float = 0.0
+) -> CaseFunction:
+    """Loads 'the model': a number that tells how often this process has done so."""
+    global _loads
+    _loads += 1
+    return partial(do_case, faults=faults or {}, log=log, seconds=seconds, loaded=_loads)
+
+
+_loads = 0
+
+
+def broken_setup() -> CaseFunction:
+    raise RuntimeError("no weights")
