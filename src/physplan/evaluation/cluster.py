@@ -157,7 +157,7 @@ def check_resources(nodes: list[Mapping[str, float]], *, workers: int, cpus: flo
     if fits < workers:
         have = {kind: sum(node.get(kind, 0) for node in nodes) for kind in ("CPU", "GPU")}
         raise PhysPlanError(
-            f"The Ray cluster has {have['CPU']:g} CPUs and {have['GPU']:g} GPUs on {len(nodes)} node(s); that is "
-            f"room for {fits} worker(s) of {cpus:g} CPU and {gpus:g} GPU, not for {workers}: ask for fewer workers "
-            "or less per worker."
+            f"The Ray cluster has {have['CPU']:g} CPUs and {have['GPU']:g} GPUs on {len(nodes)} node(s); "
+            f"that is room for {fits} worker(s) of {cpus:g} CPU and {gpus:g} GPU, not for {workers}: ask for "
+            "fewer workers or less per worker."
         )

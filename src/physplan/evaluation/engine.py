@@ -3,7 +3,7 @@
 The driver claims a case, hands it to a worker, and writes the result itself, so all ways of running share
 this one loop and give the same files. A worker is made by `setup()`, which loads what is heavy, once, and
 returns the function that does a case: `function(case, directory) -> JSON-able mapping`. `directory` is the
-case's own folder, for videos and the like; the result counts only when the mapping has been returned and stored.
+case's own folder, for videos and the like; the result counts only once the mapping is returned and stored.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class RunReport:
             name, reason = next(iter(self.failures.items()))
             raise PhysPlanError(
                 f"{len(self.failures)} of {len(self.failures) + len(self.results)} cases failed, the first, "
-                f"{name}, with: {reason}. The others are stored; run the same command again to do only what is "
-                "missing."
+                f"{name}, with: {reason}. The others are stored; run the same command again to do only what "
+                "is missing."
             )
 
 
