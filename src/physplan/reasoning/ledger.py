@@ -1,0 +1,191 @@
+"""The ledger: one line per attempt to call a model, and the budget that is checked before each.
+
+A line is written before the attempt, at its worst-case price, and another after it. A process that is killed
+in between leaves the first alone, so what may have been charged is never forgotten. The file is locked while
+a line is checked and added: the budget holds over threads and processes that share it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from physplan.errors import PhysPlanError
+
+Outcome = Literal["open", "answered", "failed", "unknown"]
+
+
+class BudgetExceeded(PhysPlanError):
+    """The next call was not made: at its worst-case price it could exceed the budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One attempt. `usd`: the price paid, the worst case while unknown, None without a price."""
+
+    id: str
+    key: str
+    purpose: str
+    provider: str
+    model: str
+    attempt: int = 1
+    outcome: Outcome = "open"
+    usd: float | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    images: int = 0
+    seconds: float = 0.0
+    status: int | None = None
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """`calls` were answered; `retries` are attempts after a call's first; `unpriced` have no known price."""
+
+    calls: int = 0
+    retries: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    images: int = 0
+    seconds: float = 0.0
+    usd: float = 0.0
+    unpriced: int = 0
+
+
+class Ledger:
+    """Entries in a JSON-lines file, or in memory only when there is no path."""
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, budget: float | None = None) -> None:
+        if budget is not None and not 0 <= budget < float("inf"):
+            raise PhysPlanError(f"The budget must be an amount in USD, 0 or more, not {budget}.")
+        self.path = Path(path) if path is not None else None
+        self.budget = budget
+        self._entries: dict[str, Entry] = {}
+        self._read_to = 0
+        self._lock = threading.Lock()
+
+    def begin(
+        self, *, key: str, purpose: str, provider: str, model: str, attempt: int, worst_usd: float | None
+    ) -> Entry:
+        """Reserve the worst-case price of an attempt, or raise `BudgetExceeded` without reserving."""
+        entry = Entry(
+            id=uuid.uuid4().hex,
+            key=key,
+            purpose=purpose,
+            provider=provider,
+            model=model,
+            attempt=attempt,
+            usd=worst_usd,
+            time=round(time.time(), 3),
+        )
+        with self._locked() as file:
+            if self.budget is not None:
+                self._check(entry, self.budget)
+            self._write(file, entry)
+        return entry
+
+    def end(self, entry: Entry, **result: Any) -> Entry:
+        """Replace the reservation of `entry` by what happened."""
+        ended = replace(entry, **result)
+        with self._locked() as file:
+            self._write(file, ended)
+        return ended
+
+    def settle(self, key: str, **result: Any) -> None:
+        """Close the attempt whose answer was stored by a process that was killed before it could say so."""
+        left = [entry for entry in self.entries() if entry.key == key and entry.outcome == "open"]
+        if left:
+            self.end(left[-1], outcome="answered", status=200, **result)
+
+    def entries(self) -> tuple[Entry, ...]:
+        with self._locked():
+            return tuple(self._entries.values())
+
+    def totals(self) -> Totals:
+        return total(self.entries())
+
+    def _check(self, entry: Entry, budget: float) -> None:
+        if entry.usd is None:
+            raise BudgetExceeded(
+                f"No price is known for the model {entry.model}, so the budget cannot be kept: add the model "
+                "to a price table (--prices FILE), or leave out the budget."
+            )
+        committed = sum(known.usd or 0.0 for known in self._entries.values())
+        if committed + entry.usd > budget + 1e-12:
+            raise BudgetExceeded(
+                f"The budget of {budget:.4f} USD stops before the next call ({entry.purpose}): "
+                f"{committed:.4f} USD are spent or reserved and it could cost up to {entry.usd:.4f} USD. "
+                "All answers so far are stored; raise the budget and run the same command again to continue."
+            )
+
+    def _write(self, file: IO[bytes] | None, entry: Entry) -> None:
+        self._entries[entry.id] = entry
+        if file is not None:
+            file.seek(0, os.SEEK_END)
+            file.write(json.dumps(asdict(entry)).encode() + b"\n")
+            file.flush()
+            self._read_to = file.tell()
+
+    @contextmanager
+    def _locked(self) -> Iterator[IO[bytes] | None]:
+        with self._lock:
+            if self.path is None:
+                yield None
+                return
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a+b") as file, _exclusive(file):
+                self._read_new(file)
+                yield file
+
+    def _read_new(self, file: IO[bytes]) -> None:
+        """Take in what other processes wrote. A line cut off by a kill is ended, and is no entry."""
+        file.seek(self._read_to)
+        added = file.read()
+        if added and not added.endswith(b"\n"):
+            file.write(b"\n")
+            file.flush()
+        for line in added.splitlines():
+            try:
+                entry = Entry(**json.loads(line))
+            except (ValueError, TypeError):
+                continue
+            self._entries[entry.id] = entry
+        file.seek(0, os.SEEK_END)
+        self._read_to = file.tell()
+
+
+def total(entries: tuple[Entry, ...]) -> Totals:
+    answered = [entry for entry in entries if entry.outcome == "answered"]
+    return Totals(
+        calls=len(answered),
+        retries=sum(entry.attempt > 1 for entry in entries),
+        input_tokens=sum(entry.input_tokens for entry in answered),
+        output_tokens=sum(entry.output_tokens for entry in answered),
+        images=sum(entry.images for entry in answered),
+        seconds=round(sum(entry.seconds for entry in entries), 3),
+        usd=round(sum(entry.usd or 0.0 for entry in entries), 6),
+        unpriced=sum(entry.usd is None for entry in answered),
+    )
+
+
+@contextmanager
+def _exclusive(file: IO[bytes]) -> Iterator[None]:
+    try:
+        import fcntl
+    except ImportError:  # Windows: threads are still kept apart, processes are not
+        yield
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
