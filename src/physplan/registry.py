@@ -1,0 +1,31 @@
+"""Backends by name, imported only when asked for; a wrong name is answered with the nearest right one."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from physplan.errors import PhysPlanError
+
+
+class Registry(dict[str, str]):
+    """Name -> "package.module:attribute". `kind` is the noun used in messages ("segmenter")."""
+
+    def __init__(self, kind: str, entries: Mapping[str, str]) -> None:
+        super().__init__(entries)
+        self.kind = kind
+
+    def load(self, name: str) -> Any:
+        """The registered class (or function) itself."""
+        if name not in self:
+            raise PhysPlanError(f"There is no {self.kind} called {name!r}. {did_you_mean(name, self)}")
+        module, attribute = self[name].split(":")
+        return getattr(importlib.import_module(module), attribute)
+
+
+def did_you_mean(name: str, known: Mapping[str, Any] | list[str] | tuple[str, ...]) -> str:
+    """ "Did you mean 'x'?" where one is close; else the list of all."""
+    close = difflib.get_close_matches(str(name), list(known), n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Choose one of: {', '.join(sorted(known))}."
