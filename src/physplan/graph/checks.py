@@ -6,13 +6,13 @@ list of violations is complete even when an edit is wrong in several ways.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from physplan.graph.cycles import find_path
 from physplan.graph.deltas import PhysicalDelta
-from physplan.graph.edits import Consume, GraphEdit, Link, Spawn, Unlink, Update
+from physplan.graph.edits import Consume, GraphEdit, Link, RelationEdit, Spawn, Unlink, Update
 from physplan.graph.state import StateGraph
 from physplan.graph.text import identifier_problem, shorten
 from physplan.graph.vocabulary import ACYCLIC, ATTRIBUTE_KEYS, INVERSES, RELATIONS, suggest
@@ -43,6 +43,7 @@ class Proposal:
     edits: tuple[GraphEdit, ...]
     consumed: frozenset[str]
     spawned: frozenset[str]
+    ids: Set[str]
 
 
 def check(
@@ -56,7 +57,8 @@ def check(
     Without a delta the coverage check has nothing to compare with and finds nothing.
     """
     spawned = frozenset(edit.id for edit in edits if isinstance(edit, Spawn))
-    proposal = Proposal(graph, delta, tuple(edits), frozenset(consumed), spawned)
+    ids = graph._nodes.keys()
+    proposal = Proposal(graph, delta, tuple(edits), frozenset(consumed), spawned, ids)
     return tuple(
         Violation(name, index, sentence if index is None else f"edits[{index}] {edits[index]}: {sentence}")
         for name, find_faults in CHECKS.items()
@@ -66,7 +68,7 @@ def check(
 
 def grounding(proposal: Proposal) -> Iterator[Fault]:
     """Nodes exist or are spawned here, keys and relations are in the vocabulary, spawned ids are new."""
-    known = (proposal.graph, proposal.spawned, proposal.consumed)  # consumed ids are for the lineage check
+    elsewhere = proposal.spawned | proposal.consumed  # acting on consumed ids is for the lineage check
     seen: set[str] = set()
     for index, edit in enumerate(proposal.edits):
         if isinstance(edit, Spawn):
@@ -75,18 +77,18 @@ def grounding(proposal: Proposal) -> Iterator[Fault]:
             seen.add(edit.id)
             continue
         for id in dict.fromkeys(edit.targets()):
-            if not any(id in ids for ids in known):
+            if id not in proposal.ids and id not in elsewhere:
                 yield index, f"{shorten(id)} is not a node of the graph; {_instead_of(proposal, id)}"
         if isinstance(edit, Update) and edit.key not in ATTRIBUTE_KEYS:
             yield index, _unknown_key(edit.key)
-        if isinstance(edit, Link | Unlink) and edit.r not in RELATIONS:
+        if isinstance(edit, RelationEdit) and edit.r not in RELATIONS:
             yield index, _unknown_relation(edit)
 
 
 def _spawn_problems(proposal: Proposal, edit: Spawn, seen: set[str]) -> Iterator[str]:
     if problem := identifier_problem(edit.id):
         yield f"the new id {problem}"
-    if edit.id in proposal.graph:
+    if edit.id in proposal.ids:
         yield f"{edit.id} already exists; use a number that no object has had"
     elif edit.id in proposal.consumed:
         yield f"{edit.id} was the id of a consumed object; use a number that no object has had"
@@ -108,7 +110,7 @@ def coverage(proposal: Proposal) -> Iterator[Fault]:
         if id not in targets:
             yield None, f"{id} is listed in the delta but no edit acts on it; add {_edit_for(proposal, id)}"
     for index, edit in enumerate(proposal.edits):
-        if isinstance(edit, Update | Consume):
+        if isinstance(edit, (Update, Consume)):
             if edit.o not in scope:
                 in_spawn = isinstance(edit, Update) and edit.o in proposal.spawned
                 fix = "put the value into the attributes of its Spawn" if in_spawn else "remove this edit"
@@ -134,7 +136,7 @@ def lineage(proposal: Proposal) -> Iterator[Fault]:
                 yield index, f"{problem}; name one of: {', '.join(proposal.graph.ids)}"
             continue
         for id in dict.fromkeys(edit.targets()):
-            if id in proposal.consumed and id not in proposal.graph:
+            if id in proposal.consumed:
                 fix = "remove this edit, or act on the object that came from it"
                 yield index, f"{id} was consumed earlier in the chain; {fix}"
 
@@ -142,10 +144,10 @@ def lineage(proposal: Proposal) -> Iterator[Fault]:
 def _source_problem(proposal: Proposal, source: str | None) -> str | None:
     if source is None:
         return "a new object needs a source, the existing object it comes from"
-    if source in proposal.graph:
-        return None
     if source in proposal.consumed:
         return f"the source {source} was consumed earlier in the chain"
+    if source in proposal.ids:
+        return None
     if source in proposal.spawned:
         return f"the source {source} is itself spawned in this set"
     return f"the source {shorten(source)} is not a node of the graph before this event"
@@ -175,7 +177,7 @@ def _set_twice(proposal: Proposal) -> Iterator[Fault]:
 def _linked_and_unlinked(proposal: Proposal) -> Iterator[Fault]:
     first: dict[tuple[str, str, str], int] = {}
     for index, edit in enumerate(proposal.edits):
-        if isinstance(edit, Link | Unlink):
+        if isinstance(edit, RelationEdit):
             other = proposal.edits[first.setdefault(edit.ends(), index)]
             if other.op != edit.op:
                 yield index, f"edits[{first[edit.ends()]}] is the opposite, {other}; keep one"
@@ -186,7 +188,7 @@ def _linked_and_unlinked(proposal: Proposal) -> Iterator[Fault]:
 def _consumed_here(proposal: Proposal) -> Iterator[Fault]:
     gone = {edit.o: index for index, edit in enumerate(proposal.edits) if isinstance(edit, Consume)}
     for index, edit in enumerate(proposal.edits if gone else ()):
-        if isinstance(edit, Update | Link | Spawn):
+        if isinstance(edit, (Update, Link, Spawn)):
             acted_on = (edit.id,) if isinstance(edit, Spawn) else edit.targets()
             for id in dict.fromkeys(acted_on):
                 if id in gone:
@@ -195,29 +197,26 @@ def _consumed_here(proposal: Proposal) -> Iterator[Fault]:
 
 def _cycles(proposal: Proposal) -> Iterator[Fault]:
     """Only a new edge can close a circle: walk down from its end and look for its start."""
-    links = [
-        (i, edit) for i, edit in enumerate(proposal.edits) if isinstance(edit, Link) and edit.r in ACYCLIC
-    ]
-    if not links:
-        return
-    removed = {edit.ends() for edit in proposal.edits if isinstance(edit, Unlink)}
     gone = {edit.o for edit in proposal.edits if isinstance(edit, Consume)}
-    added: dict[tuple[str, str], list[str]] = {}
-    for index, link in links:
-        if link.a == link.b:
-            continue  # reported as a relation of an object to itself
-
-        def down(id: str, relation: str = link.r) -> list[str]:
-            kept = proposal.graph.below(relation).get(id, ())
-            below = [b for b in kept if b not in gone and (id, relation, b) not in removed]
-            return below + added.get((relation, id), [])
-
-        if path := find_path(link.b, link.a, down):
-            circle = " -> ".join([link.a, *path])
-            fix = "swap its ends, or Unlink what no longer holds"
-            yield index, f"{link.r} would run in a circle, {circle}; {fix}"
-        else:
-            added.setdefault((link.r, link.a), []).append(link.b)
+    for relation in ACYCLIC:
+        links = [(i, e) for i, e in enumerate(proposal.edits) if isinstance(e, Link) and e.r == relation]
+        if not links:
+            continue
+        below = proposal.graph.below(relation)
+        removed = {
+            (edit.a, edit.b) for edit in proposal.edits if isinstance(edit, Unlink) and edit.r == relation
+        }
+        removed.update((id, b) for id in gone for b in below.get(id, ()))
+        added: dict[str, list[str]] = {}
+        for index, link in links:
+            if link.a == link.b:
+                continue  # reported as a relation of an object to itself
+            if path := find_path(link.b, link.a, below, added, removed):
+                circle = " -> ".join([link.a, *path])
+                fix = "swap its ends, or Unlink what no longer holds"
+                yield index, f"{relation} would run in a circle, {circle}; {fix}"
+            else:
+                added.setdefault(link.a, []).append(link.b)
 
 
 def _instead_of(proposal: Proposal, id: str) -> str:
@@ -233,7 +232,7 @@ def _edit_for(proposal: Proposal, id: str) -> str:
 def _announced(proposal: Proposal, id: str) -> str | None:
     """The Spawn that the delta asks for, when it says that `id` comes into existence."""
     new_objects = proposal.delta.new_objects() if proposal.delta else ()
-    missing = (new for new in new_objects if new.id == id and id not in proposal.graph)
+    missing = (new for new in new_objects if new.id == id and id not in proposal.ids)
     return next((f"Spawn({new.id} <- {new.source})" for new in missing), None)
 
 
@@ -241,7 +240,7 @@ def _unknown_key(key: str) -> str:
     return f"{shorten(key)} is not an attribute key; {suggest(key[:80], ATTRIBUTE_KEYS)}"
 
 
-def _unknown_relation(edit: Link | Unlink) -> str:
+def _unknown_relation(edit: RelationEdit) -> str:
     inverse = INVERSES.get(edit.r.replace("_", " "))
     hint = f"write {edit.op}({edit.b}, {inverse}, {edit.a})" if inverse else suggest(edit.r[:80], RELATIONS)
     return f"{shorten(edit.r)} is not a relation; {hint}"

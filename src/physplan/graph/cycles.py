@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 
-def find_path(start: str, goal: str, down: Callable[[str], Sequence[str]]) -> list[str] | None:
-    """A way from `start` to `goal` along `down`; None when there is none."""
+def find_path(
+    start: str,
+    goal: str,
+    below: Mapping[str, Sequence[str]],
+    added: Mapping[str, Sequence[str]],
+    removed: Set[tuple[str, str]],
+) -> list[str] | None:
+    """A way from `start` to `goal` along `below`, some edges added and some removed; None if none."""
     came_from: dict[str, str | None] = {start: None}
     frontier = [start]
     while frontier:
         here = frontier.pop()
         if here == goal:
             return _trace(here, came_from)
-        for child in down(here):
+        kept = (child for child in below.get(here, ()) if (here, child) not in removed)
+        for child in (*kept, *added.get(here, ())):
             if child not in came_from:
                 came_from[child] = here
                 frontier.append(child)

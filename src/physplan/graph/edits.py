@@ -54,7 +54,7 @@ class Update(_Operator):
 
 
 @dataclass(frozen=True, slots=True)
-class _RelationEdit(_Operator):
+class RelationEdit(_Operator):
     a: str
     r: str
     b: str
@@ -79,14 +79,14 @@ class _RelationEdit(_Operator):
 
 
 @dataclass(frozen=True, slots=True)
-class Link(_RelationEdit):
+class Link(RelationEdit):
     """Add a relation."""
 
     op: ClassVar[str] = "Link"
 
 
 @dataclass(frozen=True, slots=True)
-class Unlink(_RelationEdit):
+class Unlink(RelationEdit):
     """Remove a relation."""
 
     op: ClassVar[str] = "Unlink"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from physplan.graph.edits import GraphEdit, Link, Spawn, Unlink, Update
+from physplan.graph.edits import GraphEdit, RelationEdit, Spawn, Update
 from physplan.graph.errors import InvalidEdit
 from physplan.graph.vocabulary import ATTRIBUTE_KEYS, RELATIONS, suggest
 
@@ -29,7 +29,7 @@ def measure(edit: GraphEdit) -> Term:
         if edit.key not in ATTRIBUTE_KEYS:
             raise InvalidEdit(f"{edit}: no term measures {edit.key!r}: {suggest(edit.key, ATTRIBUTE_KEYS)}")
         return Term.EXTENT if edit.key == "extent" else Term.APPEARANCE
-    if isinstance(edit, Link | Unlink):
+    if isinstance(edit, RelationEdit):
         if edit.r not in RELATIONS:
             raise InvalidEdit(f"{edit}: no term measures {edit.r!r}: {suggest(edit.r, RELATIONS)}")
         return Term.DEPTH if RELATIONS[edit.r].measure == "depth" else Term.POSITION

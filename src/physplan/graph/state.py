@@ -11,10 +11,11 @@ from physplan.graph.cycles import find_cycle
 from physplan.graph.errors import InvalidGraph
 from physplan.graph.reading import Limits, located, read_list, read_object, read_text
 from physplan.graph.text import Attributes, as_attributes, identifier_problem, require_text, shorten
-from physplan.graph.vocabulary import ACYCLIC, ATTRIBUTE_KEYS, RELATIONS, canonical, suggest
+from physplan.graph.vocabulary import ACYCLIC, ATTRIBUTE_KEYS, ATTRIBUTES, RELATIONS, canonical, suggest
 
 _NO_ATTRIBUTES = Attributes({})
 _EDGE_ORDER = attrgetter("a", "r", "b")
+_set = object.__setattr__
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,24 @@ class Node:
             raise InvalidGraph(f"a node's id {problem}")
         require_text(self.category, f"the category of {self.id}", InvalidGraph)
         attributes = as_attributes(self.attributes, InvalidGraph)
-        for key in attributes:
-            if key not in ATTRIBUTE_KEYS:
-                raise InvalidGraph(
-                    f"{self.id} has no attribute {shorten(key)}: {suggest(key, ATTRIBUTE_KEYS)}"
-                )
-        object.__setattr__(self, "attributes", attributes)
+        _require_keys(self.id, attributes)
+        _set(self, "attributes", attributes)
         if self.source is not None and (problem := identifier_problem(self.source)):
             raise InvalidGraph(f"the source of {self.id} {problem}")
+
+    def updated(self, changes: dict[str, str]) -> Node:
+        """The same object with some attributes set anew, as its Updates say; itself when nothing changes."""
+        _require_keys(self.id, changes)
+        attributes = as_attributes(self.attributes, InvalidGraph)
+        merged = attributes.merged(changes)
+        if merged == attributes:
+            return self
+        node = Node.__new__(Node)  # everything else is valid already
+        _set(node, "id", self.id)
+        _set(node, "category", self.category)
+        _set(node, "attributes", merged)
+        _set(node, "source", self.source)
+        return node
 
     def to_json(self) -> dict[str, Any]:
         value = {"id": self.id, "category": self.category, "attributes": dict(self.attributes)}
@@ -55,6 +66,12 @@ class Node:
             read_text(text, f"{at}.attributes.{key}", limits.max_value)
         with located(at):
             return cls(fields["id"], fields["category"], attributes, fields.get("source"))
+
+
+def _require_keys(id: str, keys: Iterable[str]) -> None:
+    for key in keys:
+        if key not in ATTRIBUTES:
+            raise InvalidGraph(f"{id} has no attribute {shorten(key)}: {suggest(key, ATTRIBUTE_KEYS)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +93,18 @@ class Edge:
         if self.a == self.b:
             raise InvalidGraph(f"{self.a} cannot be related to itself ({name}): remove this edge")
         a, b = (self.b, self.a) if RELATIONS[name].symmetric and self.b < self.a else (self.a, self.b)
-        for slot, value in (("a", a), ("r", name), ("b", b)):
-            object.__setattr__(self, slot, value)
+        _set(self, "a", a)
+        _set(self, "r", name)
+        _set(self, "b", b)
+
+    @classmethod
+    def _trusted(cls, a: str, r: str, b: str) -> Edge:
+        """An edge whose ends are nodes of a graph, sorted if they must be, with a known relation."""
+        edge = cls.__new__(cls)
+        _set(edge, "a", a)
+        _set(edge, "r", r)
+        _set(edge, "b", b)
+        return edge
 
     def to_json(self) -> dict[str, str]:
         return {"a": self.a, "r": self.r, "b": self.b}
@@ -157,12 +184,13 @@ class StateGraph:
         return tuple(edge for edge in self.edges if id in (edge.a, edge.b))
 
     def below(self, relation: str) -> Mapping[str, list[str]]:
-        """For each object the objects it points to by `relation`, such as those it supports."""
+        """For each object those that it supports or contains: `relation` is one of the acyclic ones."""
         if self._below is None:
-            self._below = {}
+            self._below = {name: {} for name in ACYCLIC}
             for edge in self._edges:
-                self._below.setdefault(edge.r, {}).setdefault(edge.a, []).append(edge.b)
-        return self._below.get(relation, {})
+                if edge.r in ACYCLIC:
+                    self._below[edge.r].setdefault(edge.a, []).append(edge.b)
+        return self._below[relation]
 
     def __contains__(self, item: object) -> bool:
         """`"ice#1" in graph` asks for a node, `Edge(...) in graph` for an edge."""

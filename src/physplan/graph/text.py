@@ -82,6 +82,12 @@ class Attributes(Mapping[str, str]):
             require_text(value, f"attribute {shorten(name)}", error)
             self._values[name] = value
 
+    def merged(self, changes: dict[str, str]) -> Attributes:
+        """These attributes with some set anew; `changes` come from edits and are validated already."""
+        merged = Attributes.__new__(Attributes)
+        merged._values = self._values | changes
+        return merged
+
     def __getitem__(self, key: str) -> str:
         return self._values[key]
 
