@@ -1,0 +1,96 @@
+"""All settings of the guidance; docs/guidance.md explains those that the paper leaves open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from physplan.errors import PhysPlanError
+from physplan.graph import Term
+from physplan.guidance.schedule import Schedule
+from physplan.video.frames import WindowMode
+
+GradientMode = Literal["exact", "fused", "direct"]
+CombineAt = Literal["clean", "preview"]
+WeightAt = Literal["clean", "noisy", "both"]
+Fill = Literal["occupancy", "log", "feature"]
+Suppress = Literal["occupancy", "log"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureConfig:
+    """How a preview is compared with a keyframe (eqs. 4 to 8)."""
+
+    threshold: float = 0.6  # b: the similarity at which a cell is half the object
+    temperature: float = 0.1  # tau: how sharp the occupancy is
+    first_temperature: float | None = (
+        None  # tau at the first guided step, falling to `temperature` at the last
+    )
+    smallest_instance: int = 1  # cells; smaller components of a preview are noise
+    fill: Fill = "occupancy"  # the count term's form for missing instances
+    suppress: Suppress = "occupancy"  # and for extra ones
+    ignore_lookalikes: bool = (
+        True  # do not suppress what looks like o in the keyframe as well, without being o
+    )
+    without: frozenset[Term] = frozenset()  # terms left out: ablations (v) to (viii)
+    satisfied: float = 1e-8  # a term at or below this has reached its target and gives no gradient
+
+    def __post_init__(self) -> None:
+        if self.temperature <= 0 or (self.first_temperature or 1) <= 0:
+            raise PhysPlanError("The occupancy's temperature must be above 0, for example 0.1.")
+        _one_of(fill=(self.fill, Fill), suppress=(self.suppress, Suppress))
+
+    def temperature_at(self, progress: float) -> float:
+        """tau when the share `progress` of the guided steps is done."""
+        first = self.temperature if self.first_temperature is None else self.first_temperature
+        return first + (self.temperature - first) * progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuidanceConfig:
+    """How the comparison moves the latent (eq. 10, algorithm 1)."""
+
+    losses: tuple[str, ...] = ("terms",)  # "terms", "whole_frame" and the names of registered losses
+    measure: MeasureConfig = field(default_factory=MeasureConfig)
+    schedule: Schedule = field(default_factory=Schedule.linear)
+    step_size: float = 3.0  # eta
+    outside_weight: float = 0.2  # lambda: 0 leaves everything outside the regions alone, 1 is unweighted
+    normalise: Literal["term", "whole"] = (
+        "term"  # each term's gradient, or once their sum over the whole latent
+    )
+    gradient: GradientMode = "exact"
+    combine_at: CombineAt = (
+        "clean"  # fused, direct: terms meet at z0, or at the decoded frame (one decoder pass)
+    )
+    weight_at: WeightAt = "clean"  # fused: regions weight the gradient before the denoiser, after it, or both
+    unconditional_grad: bool = True  # whether the unconditional branch carries gradient
+    update: Literal["before", "after"] = (
+        "before"  # time travel: subtract before the reverse step, or after it
+    )
+    reevaluate: bool = False  # time travel: predict again at the updated latent for the reverse step
+    draws: Literal["own", "frame_guidance"] = "own"  # random draws in Frame Guidance's order; see `draws.py`
+    window_mode: WindowMode | None = None  # None: what the model recommends
+    window_length: int | None = None
+    preview_downscale: int = 1  # shrink the clean latent by this before decoding: cheaper, coarser previews
+
+    def __post_init__(self) -> None:
+        _one_of(
+            gradient=(self.gradient, GradientMode),
+            combine_at=(self.combine_at, CombineAt),
+            weight_at=(self.weight_at, WeightAt),
+            normalise=(self.normalise, Literal["term", "whole"]),
+            update=(self.update, Literal["before", "after"]),
+            draws=(self.draws, Literal["own", "frame_guidance"]),
+        )
+        if not 0 <= self.outside_weight <= 1:
+            raise PhysPlanError(
+                f"outside_weight (lambda) is {self.outside_weight}: choose it between 0 (nothing moves"
+                " outside the regions) and 1 (no region weighting)."
+            )
+
+
+def _one_of(**choices: tuple[object, object]) -> None:
+    for name, (value, allowed) in choices.items():
+        if value not in get_args(allowed):
+            options = ", ".join(map(repr, get_args(allowed)))
+            raise PhysPlanError(f"{name} is {value!r}, but must be one of {options}.")

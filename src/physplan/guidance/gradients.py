@@ -1,0 +1,206 @@
+"""From the terms to one update direction of the latent: `exact`, `fused` and `direct`.
+
+The graph is cut at z0: each anchor's terms are passed back to a detached slice of the clean latent before the
+next anchor is decoded, so memory does not grow with the number of events. What then reaches z_t:
+
+- `exact`, eq. 10: every term passes back through the denoiser alone, is normalised and weighted at z_t;
+- `fused`: terms are normalised and weighted at z0, and their sum passes back once; the result keeps the
+  length of that sum, so the step size means the same in every mode;
+- `direct`: that sum is the direction; the denoiser is not passed at all. It does not depend on abar, so the
+  first step of a schedule with zero terminal SNR needs no exception.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from physplan.guidance.config import GuidanceConfig
+from physplan.guidance.measurement import Measured
+from physplan.guidance.objective import Objective
+from physplan.guidance.previews import Active, Preview, look
+from physplan.guidance.records import TermRecord
+from physplan.guidance.regions import pool
+from physplan.guidance.update import finite, normalised, region_weights, with_norm_of
+from physplan.video.frames import Window
+from physplan.video.protocol import Conditioning, VideoModel
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Direction:
+    """g of algorithm 1, with what it was made from."""
+
+    gradient: Tensor  # [1, C, F, H, W]; the latent moves by -eta times this
+    prediction: Tensor  # the denoiser's, detached, for a reverse step that does not evaluate it again
+    clean: Tensor  # z_{0|t}, detached
+    terms: tuple[TermRecord, ...]
+    previews: Mapping[int, Tensor]
+    measured: tuple[Measured, ...]
+
+
+@dataclass(kw_only=True, eq=False)
+class _Collected:
+    """What the anchors of one repeat have given so far."""
+
+    cotangent: Tensor  # at z0: the sum of all that is combined there
+    apart: list[tuple[Active, Window, Tensor]] = field(default_factory=list)  # exact: not combined yet
+    norms: list[tuple[Active, Tensor]] = field(default_factory=list)
+    idle: list[TermRecord] = field(default_factory=list)
+    broken: list[Tensor] = field(default_factory=list)  # whether a pass shared by terms gave NaN or infinity
+
+    def shared(self, gradient: Tensor) -> Tensor:
+        """A gradient that all terms of a pass share; if it is broken, all of them are skipped."""
+        self.broken.append(~gradient.norm().isfinite())
+        return finite(gradient)
+
+
+def direction(
+    model: VideoModel,
+    conditioning: Conditioning,
+    z: Tensor,
+    n: int,
+    *,
+    objective: Objective,
+    windows: Mapping[int, Window],
+    config: GuidanceConfig,
+    weighted: bool,
+    progress: float,
+) -> Direction:
+    """The update direction at step n from the events in `windows`; regions count only if `weighted`."""
+    passes = config.gradient != "direct"
+    z = z.detach().requires_grad_(passes)
+    with torch.set_grad_enabled(passes):
+        prediction = model.predict(z, n, conditioning, unconditional_grad=config.unconditional_grad)
+        clean = conditioning.noise.clean_estimate(z, prediction, n)
+    outside = config.outside_weight if weighted else 1.0
+    collected = _Collected(cotangent=torch.zeros_like(clean))
+    previews: dict[int, Tensor] = {}
+    measured: list[Measured] = []
+    for event, window in windows.items():
+        preview = look(
+            model,
+            clean.detach(),
+            event,
+            window,
+            objective=objective,
+            progress=progress,
+            downscale=config.preview_downscale,
+            satisfied=config.measure.satisfied,
+        )
+        _collect(collected, preview, config, outside, conditioning.noise.frozen)
+        previews[event] = preview.frame.detach()
+        measured += preview.measured
+        del preview  # its graph goes before the next anchor is decoded
+    gradient = _pass_back(collected, z, clean, config, outside)
+    gradient[:, :, : conditioning.noise.frozen] = 0
+    return Direction(
+        gradient=gradient,
+        prediction=prediction.detach(),
+        clean=clean.detach(),
+        terms=_records(collected),
+        previews=previews,
+        measured=tuple(measured),
+    )
+
+
+def _collect(
+    collected: _Collected, preview: Preview, config: GuidanceConfig, outside: float, frozen: int
+) -> None:
+    """Bring one anchor's terms to z0: apart (`exact`), weighted there, or combined before the decoder."""
+    collected.idle += preview.idle
+    if not preview.active:
+        return
+    place = preview.window.latents
+    keep_clear = max(0, frozen - place.start)  # the given picture's own latents are not moved
+    together = config.normalise == "whole" or (config.gradient != "exact" and config.combine_at == "preview")
+    if together:
+        pixels = torch.zeros_like(preview.frame)
+        for term in preview.active:
+            collected.norms.append((term, term.pixels.norm()))
+            if config.normalise == "whole":
+                pixels += term.measured.spec.weight * finite(term.pixels)
+            else:
+                pixels += _weighted(term, term.pixels, config, outside)
+        gradient = collected.shared(preview.back(pixels))
+        gradient[:, :, :keep_clear] = 0
+        collected.cotangent[:, :, place] += gradient
+        return
+    for left, term in zip(range(len(preview.active))[::-1], preview.active, strict=True):
+        gradient = preview.back(term.pixels, again=left > 0)
+        gradient[:, :, :keep_clear] = 0
+        if config.gradient == "exact":
+            collected.apart.append((term, preview.window, gradient))
+        else:
+            collected.norms.append((term, gradient.norm()))
+            collected.cotangent[:, :, place] += _weighted(term, gradient, config, outside)
+
+
+def _pass_back(
+    collected: _Collected, z: Tensor, clean: Tensor, config: GuidanceConfig, outside: float
+) -> Tensor:
+    """From z0 to z_t, through the denoiser or not."""
+    total = torch.zeros_like(clean)
+    for left, (term, window, gradient) in zip(
+        range(len(collected.apart))[::-1], collected.apart, strict=True
+    ):
+        cotangent = torch.zeros_like(clean)
+        cotangent[:, :, window.latents] = gradient
+        (noisy,) = torch.autograd.grad(clean, z, cotangent, retain_graph=left > 0)
+        collected.norms.append((term, noisy.norm()))
+        total += term.measured.spec.weight * _weights(term, noisy, outside) * normalised(noisy)
+    if collected.apart or not collected.norms:
+        return total
+    if config.gradient == "direct":
+        return normalised(collected.cotangent) if config.normalise == "whole" else collected.cotangent
+    (noisy,) = torch.autograd.grad(clean, z, collected.cotangent)
+    noisy = collected.shared(noisy)
+    if config.normalise == "whole":
+        return normalised(noisy)
+    noisy = with_norm_of(noisy, collected.cotangent)
+    if config.weight_at == "clean":
+        return noisy
+    regions = torch.stack([_weights(term, noisy, outside) for term, _ in collected.norms])
+    return regions.amax(0) * noisy
+
+
+def _weighted(term: Active, gradient: Tensor, config: GuidanceConfig, outside: float) -> Tensor:
+    """One summand of eq. 10, at z0 or at the frame."""
+    unit = term.measured.spec.weight * normalised(gradient)
+    if config.gradient == "fused" and config.weight_at == "noisy":
+        return unit
+    return _weights(term, gradient, outside) * unit
+
+
+def _weights(term: Active, gradient: Tensor, outside: float) -> Tensor:
+    """Omega_k + lambda (1 - Omega_k) on the grid of `gradient` [..., h, w], the same for all leading axes."""
+    size = (gradient.shape[-2], gradient.shape[-1])
+    region = term.measured.region
+    if outside == 1 or region is None:
+        return gradient.new_ones(size)
+    return region_weights(pool(region, size), outside)
+
+
+def _records(collected: _Collected) -> tuple[TermRecord, ...]:
+    """All norms of one repeat in one transfer from the device."""
+    if not collected.norms:
+        return tuple(collected.idle)
+    numbers = torch.stack(
+        [norm for _, norm in collected.norms] + [b.float() for b in collected.broken]
+    ).tolist()
+    norms, broken = numbers[: len(collected.norms)], any(numbers[len(collected.norms) :])
+    made = list(collected.idle)
+    for (term, _), norm in zip(collected.norms, norms, strict=True):
+        fine = math.isfinite(norm) and not broken
+        made.append(
+            TermRecord.of(
+                term.measured.spec,
+                value=term.value,
+                gradient_norm=norm,
+                skipped=None if fine else "its gradient is NaN or infinite",
+            )
+        )
+    return tuple(made)

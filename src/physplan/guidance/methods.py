@@ -1,0 +1,117 @@
+"""Methods by name: the base model, Frame Guidance, PhysPlan and its ablations, all settings of one loop."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import torch
+
+from physplan.errors import PhysPlanError
+from physplan.graph import EventChain, Term
+from physplan.guidance.config import GuidanceConfig
+from physplan.guidance.draws import frame_guidance_start
+from physplan.guidance.objective import build_objective
+from physplan.guidance.records import GuidanceResult, OnProgress
+from physplan.guidance.sampler import guided_sample
+from physplan.guidance.schedule import FRAME_GUIDANCE as FRAME_GUIDANCE_SCHEDULE
+from physplan.guidance.schedule import Schedule
+from physplan.perception.evidence import Evidence
+from physplan.perception.protocol import DepthEstimator, FeatureEncoder
+from physplan.video.protocol import Conditioning, VideoModel
+
+PHYSPLAN = GuidanceConfig()
+
+# Its public code for CogVideoX. Wan there: window_length=2 and travel=(3, 10).
+FRAME_GUIDANCE = GuidanceConfig(
+    losses=("whole_frame",),
+    schedule=FRAME_GUIDANCE_SCHEDULE,
+    step_size=3.0,
+    outside_weight=1.0,
+    normalise="whole",
+    update="after",
+    draws="frame_guidance",
+    window_mode="trailing",
+)
+
+
+def _without(term: Term) -> Callable[[GuidanceConfig], GuidanceConfig]:
+    return lambda config: replace(
+        config, measure=replace(config.measure, without=config.measure.without | {term})
+    )
+
+
+# Each changes one thing of a PhysPlan configuration; the paper's numbers in table 4.
+ABLATIONS: Mapping[str, Callable[[GuidanceConfig], GuidanceConfig]] = {
+    "whole_frame": lambda config: replace(config, losses=("whole_frame",), outside_weight=1.0),  # (iii)
+    "no_regions": lambda config: replace(config, outside_weight=1.0),  # (iv)
+    "no_appearance": _without(Term.APPEARANCE),  # (v)
+    "no_extent": _without(Term.EXTENT),  # (vi)
+    "no_position": _without(Term.POSITION),  # (vii)
+    "no_depth": _without(Term.DEPTH),  # (viii)
+}
+METHODS = ("base", "frame_guidance", "physplan", *ABLATIONS)
+
+
+def method_config(
+    name: str, *, physplan: GuidanceConfig = PHYSPLAN, frame_guidance: GuidanceConfig = FRAME_GUIDANCE
+) -> GuidanceConfig:
+    """The settings of a method; pass `physplan` or `frame_guidance` tuned for a model to start from those."""
+    if name == "base":
+        return replace(physplan, schedule=Schedule.unguided())
+    if name == "frame_guidance":
+        return frame_guidance
+    if name == "physplan":
+        return physplan
+    if name in ABLATIONS:
+        return ABLATIONS[name](physplan)
+    near = difflib.get_close_matches(name, METHODS, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(METHODS)}."
+    raise PhysPlanError(f"There is no guidance method {name!r}: {hint}")
+
+
+def guide(
+    model: VideoModel,
+    conditioning: Conditioning,
+    chain: EventChain,
+    evidence: Evidence,
+    *,
+    encoder: FeatureEncoder,
+    depth: DepthEstimator,
+    config: GuidanceConfig,
+    generator: torch.Generator,
+    on_progress: OnProgress | None = None,
+) -> GuidanceResult:
+    """Sample the video's clean latents so that it goes through the states of `chain` (section 3.2).
+
+    `generator` is the one `prepare` was given; the same seed gives the same latents.
+    """
+    if chain.num_frames != conditioning.layout.num_frames:
+        raise PhysPlanError(
+            f"The plan is for {chain.num_frames} frames, but the video has {conditioning.layout.num_frames}:"
+            " plan again for that length."
+        )
+    if config.draws == "frame_guidance":
+        conditioning = frame_guidance_start(conditioning, generator)
+    guided = any(config.schedule.repeats)
+    small = config.preview_downscale
+    objective = build_objective(
+        config.losses if guided else (),
+        chain,
+        evidence,
+        encoder=encoder,
+        depth=depth,
+        size=(conditioning.height // small, conditioning.width // small),
+        device=model.device,
+        config=config.measure,
+    )
+    return guided_sample(
+        model,
+        conditioning,
+        objective=objective,
+        anchors=chain.anchors,
+        config=config,
+        generator=generator,
+        on_progress=on_progress,
+    )

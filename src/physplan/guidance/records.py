@@ -1,0 +1,96 @@
+"""What a guided run reports: every term of every repeat, what was skipped and why."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from torch import Tensor
+
+from physplan.guidance.selection import TermSpec
+
+Stage = Literal["layout", "detail", "unguided"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermRecord:
+    event: int
+    term: str
+    objects: tuple[str, ...]
+    value: float | None  # None when the term was skipped
+    gradient_norm: float | None = None  # before normalisation; None when the term gave no gradient
+    skipped: str | None = None  # why
+
+    @classmethod
+    def of(cls, spec: TermSpec, **outcome: Any) -> TermRecord:
+        return cls(event=spec.event, term=spec.name, objects=spec.objects, **outcome)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRecord:
+    """One guided repeat."""
+
+    step: int
+    repeat: int
+    stage: Stage
+    terms: tuple[TermRecord, ...]
+    update_norm: float  # of what was subtracted from the latent, eta included
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Progress:
+    """What the callback sees after every guided repeat, and after every reverse step with `repeat` None."""
+
+    step: int
+    num_steps: int
+    repeat: int | None
+    stage: Stage
+    clean: Tensor  # z_{0|t} [1, C, F, H, W]
+    terms: tuple[TermRecord, ...] = ()
+    previews: Mapping[int, Tensor] = field(default_factory=dict)  # event -> decoded frame [3, H, W]
+    regions: Mapping[str, Tensor | None] = field(default_factory=dict)  # "event: term(objects)" -> [h, w]
+
+
+# Return False to let the rest of the run go unguided; raise StopRun to end it with the clean estimate so far.
+OnProgress = Callable[[Progress], bool | None]
+
+
+class StopRun(Exception):
+    """Raised by a callback to end the run; what is there so far is the result."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GuidanceResult:
+    latents: Tensor  # clean latents [1, C, F, H, W], ready to decode
+    steps: tuple[StepRecord, ...]
+    ended: Literal["finished", "unguided by request", "stopped by request"] = "finished"
+
+    def skipped(self) -> dict[str, int]:
+        """How often each term was skipped, by term and reason."""
+        return dict(
+            Counter(
+                f"event {term.event + 1}, {term.term}({', '.join(term.objects)}): {term.skipped}"
+                for step in self.steps
+                for term in step.terms
+                if term.skipped
+            )
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "ended": self.ended,
+            "skipped": self.skipped(),
+            "steps": [_plain(asdict(step)) for step in self.steps],
+        }
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN and no infinity: they become null."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,140 @@
+"""Algorithm 1: one guided sampling run, of PhysPlan, of Frame Guidance, or of anything between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from physplan.guidance.config import GuidanceConfig
+from physplan.guidance.draws import draw_frames_first
+from physplan.guidance.gradients import Direction, direction
+from physplan.guidance.objective import Objective
+from physplan.guidance.records import GuidanceResult, OnProgress, Progress, Stage, StepRecord, StopRun
+from physplan.video.frames import Window
+from physplan.video.protocol import Conditioning, VideoModel
+from physplan.video.sampling import draw_noise
+
+
+def guided_sample(
+    model: VideoModel,
+    conditioning: Conditioning,
+    *,
+    objective: Objective,
+    anchors: Sequence[int],
+    config: GuidanceConfig,
+    generator: torch.Generator,
+    on_progress: OnProgress | None = None,
+) -> GuidanceResult:
+    """Sample clean latents, guided towards `objective` at the frames `anchors`, one per event.
+
+    `generator` draws the time-travel noise; give it the one that `prepare` drew the initial noise with.
+    """
+    z, noise = conditioning.latents, conditioning.noise
+    schedule = config.schedule
+    schedule.check(noise.num_steps)
+    windows = anchor_windows(model, conditioning, anchors, config)
+    records: list[StepRecord] = []
+    ended: Literal["finished", "unguided by request", "stopped by request"] = "finished"
+    guided = bool(windows)
+    clean = z
+    try:
+        for n in range(noise.num_steps):
+            stage: Stage = "detail" if schedule.travels(n) else "layout"
+            for repeat in range(schedule.at(n) if guided else 0):
+                found = direction(
+                    model,
+                    conditioning,
+                    z,
+                    n,
+                    objective=objective,
+                    windows=windows,
+                    config=config,
+                    weighted=stage == "layout",
+                    progress=n / max(1, len(schedule.repeats) - 1),
+                )
+                clean = found.clean
+                change = config.step_size * found.gradient
+                with torch.no_grad():
+                    if stage == "layout":
+                        z = z - change
+                    else:
+                        z = travel(model, conditioning, z, n, found, change, config, generator)
+                records.append(
+                    StepRecord(
+                        step=n,
+                        repeat=repeat,
+                        stage=stage,
+                        terms=found.terms,
+                        update_norm=float(change.norm()),
+                    )
+                )
+                if not _report(on_progress, n, noise.num_steps, repeat, stage, found):
+                    guided, ended = False, "unguided by request"
+                    break
+            with torch.no_grad():
+                prediction = model.predict(z, n, conditioning)
+                clean = noise.clean_estimate(z, prediction, n)
+                z = noise.step(z, prediction, n)
+            if on_progress is not None:
+                stage = stage if guided and schedule.at(n) else "unguided"
+                seen = Progress(step=n, num_steps=noise.num_steps, repeat=None, stage=stage, clean=clean)
+                if on_progress(seen) is False and guided:
+                    guided, ended = False, "unguided by request"
+    except StopRun:
+        z, ended = clean, "stopped by request"
+    return GuidanceResult(latents=z, steps=tuple(records), ended=ended)
+
+
+def anchor_windows(
+    model: VideoModel, conditioning: Conditioning, anchors: Sequence[int], config: GuidanceConfig
+) -> dict[int, Window]:
+    """J_i of algorithm 1: the latents to decode for each event's anchor."""
+    length = model.preview_length if config.window_length is None else config.window_length
+    mode = model.preview_mode if config.window_mode is None else config.window_mode
+    return {event: conditioning.layout.window(frame, length, mode) for event, frame in enumerate(anchors)}
+
+
+def travel(
+    model: VideoModel,
+    conditioning: Conditioning,
+    z: Tensor,
+    n: int,
+    found: Direction,
+    change: Tensor,
+    config: GuidanceConfig,
+    generator: torch.Generator,
+) -> Tensor:
+    """Time travel: one reverse step with the update in it, then back to the noise level of step n."""
+    noise = conditioning.noise
+    if config.update == "after":
+        following = noise.step(z, found.prediction, n) - change
+    else:
+        moved = z - change
+        prediction = model.predict(moved, n, conditioning) if config.reevaluate else found.prediction
+        following = noise.step(moved, prediction, n)
+    draw = draw_frames_first if config.draws == "frame_guidance" else draw_noise
+    return noise.renoise(following, n, draw(z, generator))
+
+
+def _report(
+    on_progress: OnProgress | None, n: int, num_steps: int, repeat: int, stage: Stage, found: Direction
+) -> bool:
+    if on_progress is None:
+        return True
+    regions: Mapping[str, Tensor | None] = {
+        f"event {term.spec.event + 1}, {term.spec}": term.region for term in found.measured
+    }
+    seen = Progress(
+        step=n,
+        num_steps=num_steps,
+        repeat=repeat,
+        stage=stage,
+        clean=found.clean,
+        terms=found.terms,
+        previews=found.previews,
+        regions=regions,
+    )
+    return on_progress(seen) is not False

@@ -1,0 +1,53 @@
+"""When the video is guided: the two stages of algorithm 1, and Frame Guidance's explicit list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from physplan.errors import PhysPlanError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """Guided repeats of each denoising step, counted from 0; steps beyond the list are unguided."""
+
+    repeats: tuple[int, ...]
+    travel: tuple[int, int]  # first and last step, both included, whose repeats end in re-noising
+
+    def __post_init__(self) -> None:
+        if any(count < 0 for count in self.repeats):
+            raise PhysPlanError(f"A step cannot be guided {min(self.repeats)} times: use 0 or more repeats.")
+
+    @classmethod
+    def linear(cls, *, layout_steps: int = 5, guided_steps: int = 20, repeats: int = 10) -> Self:
+        """Algorithm 1: N_g repeats while n <= n_E, then ceil(N_g (n_L - n + 1) / (n_L - n_E)) down to n_L."""
+        if not 0 <= layout_steps <= guided_steps:
+            raise PhysPlanError(
+                f"layout_steps ({layout_steps}) must lie between 0 and guided_steps ({guided_steps})."
+            )
+        detail = guided_steps - layout_steps
+        falling = tuple(-(-repeats * (detail - m) // detail) for m in range(detail))
+        return cls(repeats=(repeats,) * layout_steps + falling, travel=(layout_steps, guided_steps - 1))
+
+    @classmethod
+    def unguided(cls) -> Self:
+        return cls(repeats=(), travel=(0, -1))
+
+    def at(self, step: int) -> int:
+        return self.repeats[step] if step < len(self.repeats) else 0
+
+    def travels(self, step: int) -> bool:
+        """Whether the step is in the detail stage: unweighted gradients and time travel."""
+        return self.travel[0] <= step <= self.travel[1]
+
+    def check(self, num_steps: int) -> None:
+        if len(self.repeats) > num_steps:
+            raise PhysPlanError(
+                f"The schedule guides {len(self.repeats)} steps, but the video is sampled in {num_steps}:"
+                " use fewer guided steps, or more num_inference_steps."
+            )
+
+
+# Seen in use with its CogVideoX pipeline: 95 repeats over 50 steps, time travel in steps 5 to 20.
+FRAME_GUIDANCE = Schedule(repeats=(10,) * 5 + (5,) * 5 + (2,) * 10, travel=(5, 20))
