@@ -86,7 +86,7 @@ def depth_anything(folder: Path, *, kind: str = "relative") -> Path:
 
 
 def grounding_dino(folder: Path) -> Path:
-    """With a BERT tokenizer whose special ids are those of the real vocabulary: the detector relies on them."""
+    """With a BERT tokenizer whose special ids are the real ones: the detector relies on them."""
     torch.manual_seed(0)
     vocabulary = bert_vocabulary()
     backbone = SwinConfig(

@@ -71,8 +71,8 @@ def _explain(name: str, source: str | os.PathLike[str], local: bool, error: Base
         )
     if "gated" in told or "401" in told or "403" in told:
         return (
-            f"The weights of {name} at {source} are gated or private: ask for access on their hub page and log "
-            "in with `hf auth login`, or choose another backend."
+            f"The weights of {name} at {source} are gated or private: ask for access on their hub page and "
+            "log in with `hf auth login`, or choose another backend."
         )
     if "safetensors" in told and "404" not in told and "connect" not in told:
         return f"{source} has no safetensors weights for {name}; no other kind is loaded."
