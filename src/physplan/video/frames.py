@@ -54,12 +54,12 @@ class FrameLayout:
         """The `length` latents that end at the frame's own (`trailing`) or have it in the middle (`centred`).
 
         At either end of the video the window is moved inwards, not cut: the decoders' first chunk is then the
-        same as in the full video. The clip's first latent gives one frame, so frame f is at f - ratio * start.
+        same as in the full video. The clip's first latent gives one frame, so frame f is at f - r * start.
         """
         if length < 2 and self.ratio > 1:
             raise PhysPlanError(
-                f"A window of {length} latent cannot show every frame of a model that packs {self.ratio} frames"
-                " into a latent: use at least 2, better 3."
+                f"A window of {length} latent cannot show every frame of a model that packs {self.ratio}"
+                " frames into a latent: use at least 2, better 3."
             )
         ahead = length // 2 if mode == "centred" else 0
         start = self.latent_index(frame) - self.padding + ahead - length + 1

@@ -145,9 +145,9 @@ class EDM:
     def sigma(self, n: int) -> float:
         return self.sigmas[n]
 
-    def input_scale(self, n: int) -> float:
-        """The network is given z_n times this, so that its input has unit variance."""
-        return 1 / sqrt(self.sigmas[n] ** 2 + 1)
+    def scale_input(self, z: Tensor, n: int) -> Tensor:
+        """What the network is given: z_n at unit variance."""
+        return z / (self._level(n) ** 2 + 1) ** 0.5
 
     def add_noise(self, clean: Tensor, n: int, noise: Tensor) -> Tensor:
         """The forward process: z_n from z_0."""
@@ -155,18 +155,25 @@ class EDM:
 
     def clean_estimate(self, z: Tensor, prediction: Tensor, n: int) -> Tensor:
         """z_0 = z / (sigma^2 + 1) - sigma / sqrt(sigma^2 + 1) v."""
-        scale, sigma = self.input_scale(n), self.sigmas[n]
-        return keep_frozen(self.frozen, z, scale**2 * z - sigma * scale * prediction)
+        return keep_frozen(self.frozen, z, self._clean(z, prediction, n))
 
     def step(self, z: Tensor, prediction: Tensor, n: int) -> Tensor:
         """One Euler step of the probability-flow ODE."""
-        scale, sigma = self.input_scale(n), self.sigmas[n]
-        clean = scale**2 * z - sigma * scale * prediction
-        return keep_frozen(self.frozen, z, z + (z - clean) / sigma * (self.sigmas[n + 1] - sigma))
+        slope = (z - self._clean(z, prediction, n)) / self._level(n)
+        return keep_frozen(self.frozen, z, z + slope * (self._level(n + 1) - self._level(n)))
 
     def renoise(self, z_next: Tensor, n: int, noise: Tensor) -> Tensor:
+        """Add the variance that is missing at level n."""
         missing = sqrt(max(self.sigmas[n] ** 2 - self.sigmas[n + 1] ** 2, 0.0))
         return keep_frozen(self.frozen, z_next, z_next + missing * noise)
+
+    def _clean(self, z: Tensor, prediction: Tensor, n: int) -> Tensor:
+        variance = self._level(n) ** 2 + 1
+        return prediction * (-self._level(n) / variance**0.5) + z / variance
+
+    def _level(self, n: int) -> Tensor:
+        """sigma_n in float32: at 700, the library's rounding must be ours, or latents differ by 1e-5."""
+        return torch.tensor(self.sigmas[n])
 
 
 def _require_prediction(scheduler: Any, kind: str) -> None:

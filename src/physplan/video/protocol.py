@@ -1,7 +1,7 @@
 """The frozen video model as the method needs it: what guidance and the sandbox build on.
 
-Latents are always [1, C, F, H, W] in float32; frames are [3, H, W] or [F, 3, H, W] in [0, 1]. A model keeps no
-state between calls: all that belongs to one run is in its `Conditioning`, so any step may be repeated.
+Latents are always [1, C, F, H, W] in float32; frames are [3, H, W] or [F, 3, H, W] in [0, 1]. A model keeps
+no state between calls: all that belongs to one run is in its `Conditioning`, so any step may be repeated.
 
     conditioning = model.prepare(image=..., prompt=..., height=480, width=720, num_frames=49, ...)
     z, noise = conditioning.latents, conditioning.noise
@@ -109,6 +109,6 @@ class VideoModel(Protocol):
         """
         ...
 
-    def decode(self, latents: Tensor, conditioning: Conditioning) -> Tensor:
-        """The whole video [F, 3, H, W] in [0, 1], float32, without gradients."""
+    def decode(self, latents: Tensor, conditioning: Conditioning, *, tiled: bool = False) -> Tensor:
+        """The whole video [F, 3, H, W] in [0, 1], float32, without gradients; `tiled` needs less memory."""
         ...

@@ -1,0 +1,57 @@
+"""Text and picture encoders: in memory while they encode, not after (a T5-XXL is as big as the denoiser)."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+class Encoders:
+    """A pipeline's encoders, loaded from its folder when needed and freed afterwards.
+
+    `classes` names them by component, as model_index.json does: {"text_encoder": "T5EncoderModel"}.
+    """
+
+    NAMES = ("text_encoder", "image_encoder")
+
+    def __init__(
+        self,
+        pipe: Any,
+        folder: Path,
+        classes: Mapping[str, str],
+        *,
+        dtype: torch.dtype,
+        device: torch.device,
+        keep: bool = False,
+    ) -> None:
+        self.pipe, self.folder, self.classes = pipe, folder, classes
+        self.dtype, self.device, self.keep = dtype, device, keep
+
+    @contextmanager
+    def loaded(self) -> Iterator[None]:
+        """Inside this block the pipeline has its encoders."""
+        import transformers
+
+        for name, class_name in self.classes.items():
+            if getattr(self.pipe, name) is None:
+                encoder = getattr(transformers, class_name).from_pretrained(
+                    self.folder / name, dtype=self.dtype, use_safetensors=True
+                )
+                setattr(self.pipe, name, encoder.to(self.device).eval().requires_grad_(False))
+        try:
+            yield
+        finally:
+            if not self.keep:
+                self.free()
+
+    def free(self) -> None:
+        for name in self.classes:
+            setattr(self.pipe, name, None)
+        gc.collect()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()

@@ -1,0 +1,1 @@
+"""Adapters over diffusers' own model classes, one file per family."""

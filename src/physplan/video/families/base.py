@@ -1,0 +1,210 @@
+"""What the families share: sizes, classifier-free guidance, decoding. Each adds `prepare` and `denoise`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import torch
+from PIL.Image import Image
+from torch import Tensor
+
+from physplan.errors import PhysPlanError
+from physplan.video.checkpointing import Checkpointing
+from physplan.video.frames import FrameLayout, Window, WindowMode
+from physplan.video.noise import keep_frozen
+from physplan.video.protocol import Conditioning
+from physplan.video.sizes import check_frames, check_sides
+
+
+class Codec(Protocol):
+    """The autoencoder between pixels in [0, 1] and latents in the denoiser's scale."""
+
+    spatial_ratio: int
+    temporal_ratio: int
+    channels: int
+    frame_multiple: int  # it codes videos of k * this + 1 frames
+
+    def encode_image(self, image: Tensor, generator: torch.Generator) -> Tensor:
+        """[1, 3, H, W] in [-1, 1] to one latent [1, C, 1, h, w]."""
+        ...
+
+    def decode(self, latents: Tensor, *, tiled: bool = False) -> Tensor:
+        """[1, C, n, h, w] to frames [m, 3, H, W], not clamped; the first latent may give one frame only."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What `prepare` was asked for, checked."""
+
+    image: Image
+    prompt: str
+    negative_prompt: str
+    height: int
+    width: int
+    layout: FrameLayout
+    num_steps: int
+    guidance_scale: float
+    use_dynamic_cfg: bool
+    fps: int | None
+    generator: torch.Generator  # on the CPU
+
+    @property
+    def guided(self) -> bool:
+        """Whether classifier-free guidance needs the unconditional branch."""
+        return self.guidance_scale > 1
+
+
+class FamilyModel(ABC):
+    """A `VideoModel` but for `prepare` and `denoise`."""
+
+    name: str
+    preview_length: int = 3
+    preview_mode: WindowMode = "trailing"
+    batched_guidance: ClassVar[bool] = True  # whether the library's pipeline runs both branches as one batch
+
+    codec: Codec
+    offload: str = "none"
+    denoiser_checkpointing: Checkpointing | None = None
+    codec_checkpointing: Checkpointing | None = None
+    execution_device: torch.device | None = None  # set when the weights rest on another device (offload)
+    denoiser: Any
+    side_multiple: int  # height and width are multiples of this
+
+    @property
+    def device(self) -> torch.device:
+        return self.execution_device or next(self.denoiser.parameters()).device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        dtype: torch.dtype = next(self.denoiser.parameters()).dtype
+        return dtype
+
+    @property
+    def latent_channels(self) -> int:
+        return self.codec.channels
+
+    def check_size(self, *, height: int, width: int, num_frames: int) -> FrameLayout:
+        check_sides(self.name, height, width, multiple=self.side_multiple)
+        check_frames(self.name, num_frames, multiple=self.codec.frame_multiple)
+        return FrameLayout(num_frames=num_frames, ratio=self.codec.temporal_ratio)
+
+    @torch.no_grad()
+    def prepare(
+        self,
+        *,
+        image: Image,
+        prompt: str,
+        height: int,
+        width: int,
+        num_frames: int,
+        num_inference_steps: int,
+        guidance_scale: float,
+        generator: torch.Generator,
+        negative_prompt: str = "",
+        use_dynamic_cfg: bool = False,
+        fps: int | None = None,
+    ) -> Conditioning:
+        return self.condition(
+            Request(
+                image=image,
+                prompt=prompt,
+                negative_prompt=negative_prompt,
+                height=height,
+                width=width,
+                layout=self.check_size(height=height, width=width, num_frames=num_frames),
+                num_steps=num_inference_steps,
+                guidance_scale=guidance_scale,
+                use_dynamic_cfg=use_dynamic_cfg,
+                fps=fps,
+                generator=require_cpu(generator),
+            )
+        )
+
+    @abstractmethod
+    def condition(self, run: Request) -> Conditioning:
+        """Encode the picture and the words, draw the noise in the order in which the library draws it."""
+
+    @abstractmethod
+    def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
+        """The network's output [rows, C, F, H, W] in float32 for rows of the conditioning batch.
+
+        The batch is [conditional], or [unconditional, conditional] under classifier-free guidance.
+        """
+
+    def predict(
+        self, latents: Tensor, n: int, conditioning: Conditioning, *, unconditional_grad: bool = True
+    ) -> Tensor:
+        differentiated = latents.requires_grad and torch.is_grad_enabled()
+        if differentiated and self.offload != "none":
+            raise PhysPlanError(
+                f"With {self.offload} offload the weights leave the device before a backward pass needs:"
+                " use gradient mode direct, or load the model without offload."
+            )
+        latents = keep_frozen(conditioning.noise.frozen, latents, latents)
+        prediction = self._guided(latents, n, conditioning, unconditional_grad)
+        if differentiated and self.denoiser_checkpointing is not None:
+            self.denoiser_checkpointing.verify()
+        return prediction
+
+    def _guided(
+        self, latents: Tensor, n: int, conditioning: Conditioning, unconditional_grad: bool
+    ) -> Tensor:
+        """Classifier-free guidance: u + w (c - u)."""
+        if not conditioning.guidance:
+            return self.denoise(latents, n, conditioning, slice(0, 1))
+        if self.batched_guidance and unconditional_grad:
+            unconditional, conditional = self.denoise(latents, n, conditioning, slice(0, 2)).chunk(2)
+        else:
+            with torch.set_grad_enabled(torch.is_grad_enabled() and unconditional_grad):
+                unconditional = self.denoise(latents, n, conditioning, slice(0, 1))
+            conditional = self.denoise(latents, n, conditioning, slice(1, 2))
+        return unconditional + conditioning.guidance[n] * (conditional - unconditional)
+
+    def decode_window(self, latents: Tensor, window: Window) -> Tensor:
+        clip = self.codec.decode(latents)
+        if latents.requires_grad and torch.is_grad_enabled() and self.codec_checkpointing is not None:
+            self.codec_checkpointing.verify()
+        # Counted from the end: the clip's first latent may give one frame or a full group of them.
+        expected = 1 + self.codec.temporal_ratio * (window.length - 1)
+        return clip[window.index - expected]
+
+    @torch.no_grad()
+    def decode(self, latents: Tensor, conditioning: Conditioning, *, tiled: bool = False) -> Tensor:
+        return self.codec.decode(latents[:, :, conditioning.layout.padding :], tiled=tiled).clamp(0, 1)
+
+
+def require_cpu(generator: torch.Generator) -> torch.Generator:
+    """Noise is drawn on the CPU, so that a seed means the same on every device."""
+    if generator.device.type != "cpu":
+        raise PhysPlanError(
+            f"The generator is on {generator.device}; make it with torch.Generator() on the CPU:"
+            " then a seed gives the same video on every device."
+        )
+    return generator
+
+
+@contextmanager
+def tiling(vae: Any, on: bool) -> Iterator[None]:
+    """Decode in overlapping tiles inside this block; outside it, as the model was loaded."""
+    before = vae.use_tiling
+    if on:
+        vae.enable_tiling()
+    try:
+        yield
+    finally:
+        vae.use_tiling = before
+
+
+def to_unit(video: Tensor) -> Tensor:
+    """A decoder's [1, 3, F, H, W] in [-1, 1] as float32 frames [F, 3, H, W] in [0, 1]."""
+    return (video[0].float() / 2 + 0.5).transpose(0, 1)
+
+
+def channel_stats(values: Any, like: Tensor) -> Tensor:
+    """Per-channel statistics shaped to broadcast over [1, C, F, H, W]."""
+    return torch.as_tensor(values, device=like.device, dtype=like.dtype).view(1, -1, 1, 1, 1)

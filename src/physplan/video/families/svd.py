@@ -1,0 +1,100 @@
+"""Stable Video Diffusion: no text, one latent per frame, guidance that grows along the video."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from physplan.video.encoders import Encoders
+from physplan.video.families.base import FamilyModel, Request
+from physplan.video.noise import EDM
+from physplan.video.protocol import Conditioning
+
+
+class SVDCodec:
+    """A picture autoencoder whose decoder also looks at neighbouring frames."""
+
+    temporal_ratio = 1
+    frame_multiple = 1
+
+    def __init__(self, vae: Any) -> None:
+        self.vae = vae
+        self.spatial_ratio = 2 ** (len(vae.config.block_out_channels) - 1)
+        self.channels = vae.config.latent_channels
+
+    def encode_image(self, image: Tensor, generator: torch.Generator) -> Tensor:
+        latent: Tensor = self.vae.encode(image.to(self.vae.dtype)).latent_dist.mode()
+        return latent.unsqueeze(2)
+
+    def decode(self, latents: Tensor, *, tiled: bool = False) -> Tensor:
+        frames = (latents[0].transpose(0, 1) / self.vae.config.scaling_factor).to(self.vae.dtype)
+        # This autoencoder has no tiles; two frames at a time is what saves memory here.
+        chunks = frames.split(2 if tiled else len(frames))
+        decoded = torch.cat([self.vae.decode(chunk, num_frames=len(chunk)).sample for chunk in chunks])
+        return decoded.float() / 2 + 0.5
+
+
+class SVD(FamilyModel):
+    """EDM noise; the picture's latent is concatenated by channel, its CLIP embedding attended to."""
+
+    name = "svd"
+    preview_mode = "centred"
+    motion_bucket = 127
+    augmentation = 0.02
+
+    def __init__(self, pipe: Any, encoders: Encoders) -> None:
+        self.pipe, self.encoders = pipe, encoders
+        self.codec = SVDCodec(pipe.vae)
+        self.denoiser = pipe.unet
+        levels = len(self.denoiser.config.block_out_channels) - 1
+        self.side_multiple = self.codec.spatial_ratio * 2**levels
+
+    def condition(self, run: Request) -> Conditioning:
+        """The prompt is not used: this model is told nothing but the picture."""
+        with self.encoders.loaded():
+            seen = self.pipe._encode_image(run.image, self.device, 1, run.guided)
+        pixels = self.pipe.video_processor.preprocess(run.image, height=run.height, width=run.width)
+        pixels = pixels + self.augmentation * torch.randn(pixels.shape, generator=run.generator)
+        picture = self.codec.encode_image(pixels.to(self.device), run.generator).to(self.device, self.dtype)
+        # The library draws noise as [1, F, C, h, w]; the same order gives the same video for a seed.
+        shape = (1, run.layout.num_frames, *(picture.shape[i] for i in (1, 3, 4)))
+        drawn = torch.randn(shape, generator=run.generator, dtype=self.dtype).transpose(1, 2)
+        self.pipe.scheduler.set_timesteps(run.num_steps)
+        times = [(run.fps or 7) - 1, self.motion_bucket, self.augmentation]  # it was trained on fps - 1
+        growing = (
+            torch.linspace(1.0, run.guidance_scale, run.layout.num_frames)
+            .view(1, 1, -1, 1, 1)
+            .to(self.device)
+        )
+        return Conditioning(
+            latents=(drawn * self.pipe.scheduler.init_noise_sigma).to(self.device, torch.float32),
+            noise=EDM.from_scheduler(self.pipe.scheduler),
+            timesteps=self.pipe.scheduler.timesteps.to(self.device),
+            layout=run.layout,
+            height=run.height,
+            width=run.width,
+            guidance=(growing,) * run.num_steps if run.guided else (),
+            inputs={
+                "seen": seen,
+                "picture": torch.cat([torch.zeros_like(picture), picture]) if run.guided else picture,
+                "times": torch.tensor([times] * len(seen), device=self.device, dtype=self.dtype),
+            },
+        )
+
+    def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
+        inputs = conditioning.inputs
+        picture = inputs["picture"][rows].expand(-1, -1, latents.shape[2], -1, -1)
+        noise = conditioning.noise
+        assert isinstance(noise, EDM)
+        scaled = noise.scale_input(latents, n).to(self.dtype)
+        batch = torch.cat([scaled.expand(len(picture), -1, -1, -1, -1), picture], dim=1).transpose(1, 2)
+        output: Tensor = self.denoiser(
+            batch,
+            conditioning.timesteps[n],
+            encoder_hidden_states=inputs["seen"][rows],
+            added_time_ids=inputs["times"][rows],
+            return_dict=False,
+        )[0]
+        return output.float().transpose(1, 2)

@@ -1,0 +1,120 @@
+"""Wan image-to-video: 2.1 (CLIP encoder), 2.2 A14B (two denoisers), 2.2 TI2V-5B (a clean first latent)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from physplan.errors import PhysPlanError
+from physplan.video.encoders import Encoders
+from physplan.video.families.base import FamilyModel, Request, channel_stats, tiling, to_unit
+from physplan.video.noise import Flow
+from physplan.video.protocol import Conditioning
+
+
+class WanCodec:
+    """The causal 3-D autoencoder: the first frame alone, then four per latent. It clamps its output."""
+
+    def __init__(self, vae: Any) -> None:
+        self.vae = vae
+        self.spatial_ratio = vae.config.scale_factor_spatial
+        self.temporal_ratio = vae.config.scale_factor_temporal
+        self.frame_multiple = self.temporal_ratio
+        self.channels = vae.config.z_dim
+
+    def encode_image(self, image: Tensor, generator: torch.Generator) -> Tensor:
+        latent: Tensor = self.vae.encode(image.to(self.vae.dtype).unsqueeze(2)).latent_dist.mode().float()
+        mean, std = self._stats(latent)
+        return (latent - mean) / std
+
+    def decode(self, latents: Tensor, *, tiled: bool = False) -> Tensor:
+        mean, std = self._stats(latents)
+        with tiling(self.vae, tiled):
+            return to_unit(self.vae.decode((latents * std + mean).to(self.vae.dtype)).sample)
+
+    def _stats(self, like: Tensor) -> tuple[Tensor, Tensor]:
+        config = self.vae.config
+        return channel_stats(config.latents_mean, like), channel_stats(config.latents_std, like)
+
+
+class Wan(FamilyModel):
+    """Rectified flow; the picture comes in as extra channels, or (5B) as a first latent that stays clean."""
+
+    name = "wan"
+    batched_guidance = False
+
+    def __init__(self, pipe: Any, encoders: Encoders) -> None:
+        self.pipe, self.encoders = pipe, encoders
+        self.codec = WanCodec(pipe.vae)
+        self.denoiser = pipe.transformer
+        self.keeps_first = bool(pipe.config.expand_timesteps)
+        boundary = pipe.config.boundary_ratio
+        self.boundary = None if boundary is None else boundary * pipe.scheduler.config.num_train_timesteps
+        if self.boundary is not None and pipe.transformer_2 is None:
+            raise PhysPlanError(
+                "This Wan model has a boundary_ratio but no transformer_2: use the complete folder."
+            )
+        self.side_multiple = self.codec.spatial_ratio * self.denoiser.config.patch_size[1]
+
+    def condition(self, run: Request) -> Conditioning:
+        with self.encoders.loaded():
+            text, negative = self.pipe.encode_prompt(
+                run.prompt, run.negative_prompt, run.guided, max_sequence_length=512, device=self.device
+            )
+            seen = None
+            if self.denoiser.config.image_dim is not None:
+                seen = self.pipe.encode_image(run.image, self.device).to(self.dtype)
+        self.pipe.scheduler.set_timesteps(run.num_steps)
+        pixels = self.pipe.video_processor.preprocess(run.image, height=run.height, width=run.width)
+        latents, condition, *_ = self.pipe.prepare_latents(
+            pixels.to(self.device, torch.float32),
+            batch_size=1,
+            num_channels_latents=self.codec.channels,
+            height=run.height,
+            width=run.width,
+            num_frames=run.layout.num_frames,
+            dtype=torch.float32,
+            device=self.device,
+            generator=run.generator,
+        )
+        if self.keeps_first:
+            latents = torch.cat([condition, latents[:, :, 1:]], dim=2)
+        return Conditioning(
+            latents=latents,
+            noise=Flow.from_scheduler(self.pipe.scheduler, frozen=int(self.keeps_first)),
+            timesteps=self.pipe.scheduler.timesteps.to(self.device),
+            layout=run.layout,
+            height=run.height,
+            width=run.width,
+            guidance=(run.guidance_scale,) * run.num_steps if run.guided else (),
+            inputs={
+                "text": (torch.cat([negative, text]) if run.guided else text).to(self.dtype),
+                "picture": None if self.keeps_first else condition.to(self.dtype),
+                "seen": seen,
+            },
+        )
+
+    def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
+        text, seen = conditioning.inputs["text"][rows], conditioning.inputs["seen"]
+        t = conditioning.timesteps[n]
+        batch = latents.to(self.dtype)
+        if self.keeps_first:  # every token has a time of its own: 0 for those of the picture
+            patch = self.denoiser.config.patch_size
+            times = torch.ones_like(latents[:1, 0, :, :: patch[1], :: patch[2]]) * t
+            times[:, 0] = 0
+            time = times.flatten(1)
+        else:
+            batch = torch.cat([batch, conditioning.inputs["picture"]], dim=1)
+            time = t.expand(1)
+        low_noise = self.boundary is not None and t < self.boundary
+        denoiser = self.pipe.transformer_2 if low_noise else self.denoiser
+        output: Tensor = denoiser(
+            hidden_states=batch.expand(len(text), -1, -1, -1, -1),
+            timestep=time.expand(len(text), *time.shape[1:]),
+            encoder_hidden_states=text,
+            encoder_hidden_states_image=seen,
+            return_dict=False,
+        )[0]
+        return output.float()

@@ -1,0 +1,135 @@
+"""From a folder or a hub id to a video model on a device: safetensors only, no remote code, no surprises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from physplan.errors import PhysPlanError
+from physplan.video.checkpointing import Checkpointing
+from physplan.video.encoders import Encoders
+from physplan.video.families.base import FamilyModel
+from physplan.video.sources import PIPELINES, find_folder, is_present, read_index
+
+Offload = Literal["none", "model", "group"]
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+DENOISERS = ("transformer", "transformer_2", "unet")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions:
+    """How a model is held in memory; none of these changes what it computes, but for rounding by `dtype`."""
+
+    dtype: str = "fp32"
+    device: str = "cpu"
+    offload: Offload = "none"
+    tiling: bool = False
+    slicing: bool = False
+    checkpointing: bool = True
+    keep_encoders: bool = False
+    revision: str | None = None  # of a hub id; presets pin one
+    local_files_only: bool = False
+
+
+def load_video_model(source: str | Path, options: LoadOptions | None = None) -> FamilyModel:
+    """The video model in a local folder or behind a hub id."""
+    import diffusers
+
+    options = options or LoadOptions()
+    dtype, device = _dtype(options), _device(options)
+    folder = find_folder(source, revision=options.revision, local_files_only=options.local_files_only)
+    index = read_index(folder)
+    pipeline, family = PIPELINES[index["_class_name"]]
+    encoders = {name: index[name][1] for name in Encoders.NAMES if is_present(index, name)}
+    try:
+        pipe = getattr(diffusers, pipeline).from_pretrained(
+            folder,
+            dtype=dtype,
+            use_safetensors=True,
+            local_files_only=True,
+            scheduler=_scheduler(folder, index),
+            **dict.fromkeys(encoders, None),
+        )
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise PhysPlanError(
+            f"The {family} model in {folder} does not load ({reason}): fetch it again."
+        ) from error
+    slots = Encoders(pipe, folder, encoders, dtype=dtype, device=device, keep=options.keep_encoders)
+    model = _family(family, pipe, slots)
+    _place(pipe, model, options, device)
+    return model
+
+
+def _scheduler(folder: Path, index: dict[str, Any]) -> Any:
+    """The scheduler whose steps have our closed form; multistep ones are exchanged for a one-step one."""
+    import diffusers
+
+    family = PIPELINES[index["_class_name"]][1]
+    wanted = {
+        "cogvideox": "CogVideoXDDIMScheduler",
+        "wan": "FlowMatchEulerDiscreteScheduler",
+        "ltx": "FlowMatchEulerDiscreteScheduler",
+        "svd": "EulerDiscreteScheduler",
+    }[family]
+    config = getattr(diffusers, wanted).load_config(folder / "scheduler")
+    if family == "wan" and "flow_shift" in config:  # what UniPC calls the shift
+        config = {"shift": config["flow_shift"], "num_train_timesteps": config["num_train_timesteps"]}
+    return getattr(diffusers, wanted).from_config(config)
+
+
+def _family(name: str, pipe: Any, encoders: Encoders) -> FamilyModel:
+    from physplan.video.families import cogvideox, ltx, svd, wan
+
+    build = {"cogvideox": cogvideox.CogVideoX.from_pipeline, "wan": wan.Wan, "ltx": ltx.LTX, "svd": svd.SVD}
+    return build[name](pipe, encoders)
+
+
+def _place(pipe: Any, model: FamilyModel, options: LoadOptions, device: torch.device) -> None:
+    """Freeze the weights and put them where `options` says."""
+    networks = [getattr(pipe, name) for name in DENOISERS if getattr(pipe, name, None) is not None]
+    for network in [*networks, pipe.vae]:
+        network.eval().requires_grad_(False)
+    if options.checkpointing:
+        model.denoiser_checkpointing = Checkpointing(*networks)
+        if pipe.vae._supports_gradient_checkpointing:
+            model.codec_checkpointing = Checkpointing(pipe.vae)
+    for wish, switch in ((options.tiling, "use_tiling"), (options.slicing, "use_slicing")):
+        if wish and not hasattr(pipe.vae, switch):
+            raise PhysPlanError(
+                f"The autoencoder of {model.name} has no {switch.removeprefix('use_')}: load it without."
+            )
+        if wish:
+            getattr(pipe.vae, switch.replace("use", "enable"))()
+    model.execution_device = device
+    model.offload = options.offload
+    if options.offload == "model":
+        pipe.enable_model_cpu_offload(device=device)
+    elif options.offload == "group":
+        for network in networks:
+            network.enable_group_offload(
+                onload_device=device, offload_type="block_level", num_blocks_per_group=1
+            )
+        pipe.vae.to(device)
+    else:
+        pipe.to(device)
+
+
+def _dtype(options: LoadOptions) -> torch.dtype:
+    if options.dtype not in DTYPES:
+        raise PhysPlanError(f"The precision {options.dtype!r} is unknown: use bf16, fp16 or fp32.")
+    return DTYPES[options.dtype]
+
+
+def _device(options: LoadOptions) -> torch.device:
+    device = torch.device(options.device)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise PhysPlanError("There is no CUDA device here: use --device cpu, or a machine with a GPU.")
+    if options.offload == "model" and device.type == "cpu":
+        raise PhysPlanError(
+            "Model offload moves weights between a GPU and the CPU: on the CPU, use offload none."
+        )
+    return device
