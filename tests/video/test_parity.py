@@ -10,11 +10,11 @@ import diffusers
 import pytest
 import torch
 from PIL.Image import Image
+from tests.tiny_models import NAMES, TEXT_LENGTH
 from torch import Tensor
 
 from physplan.video.families.base import FamilyModel
 from physplan.video.sampling import sample
-from tests.tiny_models import NAMES, TEXT_LENGTH
 
 PIPELINES = {
     "cogvideox": diffusers.CogVideoXImageToVideoPipeline,

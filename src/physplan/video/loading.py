@@ -84,8 +84,13 @@ def _scheduler(folder: Path, index: dict[str, Any]) -> Any:
 def _family(name: str, pipe: Any, encoders: Encoders) -> FamilyModel:
     from physplan.video.families import cogvideox, ltx, svd, wan
 
-    build = {"cogvideox": cogvideox.CogVideoX.from_pipeline, "wan": wan.Wan, "ltx": ltx.LTX, "svd": svd.SVD}
-    return build[name](pipe, encoders)
+    if name == "cogvideox":
+        return cogvideox.CogVideoX.from_pipeline(pipe, cogvideox.words(pipe, encoders))
+    if name == "wan":
+        return wan.Wan(pipe, wan.words(pipe, encoders))
+    if name == "ltx":
+        return ltx.LTX(pipe, ltx.words(pipe, encoders))
+    return svd.SVD(pipe, svd.words(pipe, encoders))
 
 
 def _place(pipe: Any, model: FamilyModel, options: LoadOptions, device: torch.device) -> None:

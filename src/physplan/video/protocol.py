@@ -48,7 +48,7 @@ class Conditioning:
 
     latents: Tensor  # [1, C, F, H, W] float32: z at step 0, drawn on the CPU, on the model's device
     noise: NoiseFamily
-    timesteps: Tensor  # [num_steps], what the denoiser is told at each step
+    timesteps: Tensor  # [num_steps] on the CPU, what the denoiser is told at each step
     layout: FrameLayout
     height: int
     width: int

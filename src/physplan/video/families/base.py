@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -57,6 +57,10 @@ class Request:
     def guided(self) -> bool:
         """Whether classifier-free guidance needs the unconditional branch."""
         return self.guidance_scale > 1
+
+
+# What a run's encoders make of its words and picture: the family's own named tensors, one row per branch.
+EncodeWords = Callable[[Request], dict[str, Any]]
 
 
 class FamilyModel(ABC):

@@ -45,6 +45,21 @@ class CogVideoXCodec:
             return to_unit(self.vae.decode(scaled).sample)
 
 
+def words(pipe: Any, encoders: Encoders) -> EncodeText:
+    """The pipeline's own text encoder, one prompt at a time as the library does it."""
+
+    def encode_text(prompts: list[str]) -> Tensor:
+        length = pipe.transformer.config.max_text_seq_length
+        with encoders.loaded():
+            coded = [
+                pipe.encode_prompt(p, None, False, max_sequence_length=length, device=encoders.device)[0]
+                for p in prompts
+            ]
+        return torch.cat(coded)
+
+    return encode_text
+
+
 class CogVideoX(FamilyModel):
     """v-prediction, zero terminal SNR; the picture's latent is concatenated to the noisy ones by channel."""
 
@@ -59,21 +74,10 @@ class CogVideoX(FamilyModel):
         self.side_multiple = codec.spatial_ratio * transformer.config.patch_size
 
     @classmethod
-    def from_pipeline(cls, pipe: Any, encoders: Encoders) -> Self:
-        def encode_text(prompts: list[str]) -> Tensor:
-            length = pipe.transformer.config.max_text_seq_length
-            with encoders.loaded():
-                coded = [
-                    pipe.encode_prompt(p, None, False, max_sequence_length=length, device=encoders.device)[0]
-                    for p in prompts
-                ]
-            return torch.cat(coded)
-
+    def from_pipeline(cls, pipe: Any, encode_text: EncodeText) -> Self:
+        codec = CogVideoXCodec(pipe.vae)
         return cls(
-            transformer=pipe.transformer,
-            scheduler=pipe.scheduler,
-            codec=CogVideoXCodec(pipe.vae),
-            encode_text=encode_text,
+            transformer=pipe.transformer, scheduler=pipe.scheduler, codec=codec, encode_text=encode_text
         )
 
     def check_size(self, *, height: int, width: int, num_frames: int) -> FrameLayout:
@@ -107,7 +111,7 @@ class CogVideoX(FamilyModel):
         return Conditioning(
             latents=drawn * self.scheduler.init_noise_sigma,
             noise=VariancePreserving.from_scheduler(self.scheduler),
-            timesteps=times.to(self.device),
+            timesteps=times,
             layout=run.layout,
             height=run.height,
             width=run.width,
@@ -127,7 +131,7 @@ class CogVideoX(FamilyModel):
         output: Tensor = self.denoiser(
             hidden_states=batch,
             encoder_hidden_states=text,
-            timestep=conditioning.timesteps[n].expand(len(text)),
+            timestep=conditioning.timesteps[n].to(text.device).expand(len(text)),
             ofs=offset,
             image_rotary_emb=conditioning.inputs["rotary"],
             return_dict=False,

@@ -10,7 +10,7 @@ from diffusers.pipelines.ltx.pipeline_ltx_image2video import calculate_shift
 from torch import Tensor
 
 from physplan.video.encoders import Encoders
-from physplan.video.families.base import FamilyModel, Request, channel_stats, tiling, to_unit
+from physplan.video.families.base import EncodeWords, FamilyModel, Request, channel_stats, tiling, to_unit
 from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 
@@ -49,6 +49,21 @@ class LTXCodec:
             return to_unit(self.vae.decode(scaled.to(self.vae.dtype), time, return_dict=False)[0])
 
 
+def words(pipe: Any, encoders: Encoders) -> EncodeWords:
+    """`text` [rows, 128, C] and its `mask` [rows, 128]."""
+
+    def encode(run: Request) -> dict[str, Any]:
+        with encoders.loaded():
+            text, mask, negative, negative_mask = pipe.encode_prompt(
+                run.prompt, run.negative_prompt, run.guided, device=encoders.device
+            )
+        if not run.guided:
+            return {"text": text, "mask": mask}
+        return {"text": torch.cat([negative, text]), "mask": torch.cat([negative_mask, mask])}
+
+    return encode
+
+
 class LTX(FamilyModel):
     """Rectified flow with a shift that depends on the size; tokens of the picture are told time 0."""
 
@@ -56,18 +71,15 @@ class LTX(FamilyModel):
     preview_length = 5
     preview_mode = "centred"  # the decoder looks two latents ahead and two back
 
-    def __init__(self, pipe: Any, encoders: Encoders) -> None:
-        self.pipe, self.encoders = pipe, encoders
+    def __init__(self, pipe: Any, encode: EncodeWords) -> None:
+        self.pipe, self.encode = pipe, encode
         self.codec = LTXCodec(pipe.vae)
         self.denoiser = pipe.transformer
         self.side_multiple = self.codec.spatial_ratio * self.denoiser.config.patch_size
         self.patch = (self.denoiser.config.patch_size, self.denoiser.config.patch_size_t)
 
     def condition(self, run: Request) -> Conditioning:
-        with self.encoders.loaded():
-            text, mask, negative, negative_mask = self.pipe.encode_prompt(
-                run.prompt, run.negative_prompt, run.guided, device=self.device
-            )
+        encoded = self.encode(run)
         pixels = self.pipe.video_processor.preprocess(run.image, height=run.height, width=run.width)
         picture = self.codec.encode_image(pixels.to(self.device, self.dtype), run.generator)
         shape = (1, self.codec.channels, run.layout.num_latents, *picture.shape[-2:])
@@ -85,30 +97,25 @@ class LTX(FamilyModel):
         return Conditioning(
             latents=torch.cat([picture, drawn[:, :, 1:]], dim=2),
             noise=Flow.from_scheduler(self.pipe.scheduler, frozen=1),
-            timesteps=self.pipe.scheduler.timesteps.to(self.device),
+            timesteps=self.pipe.scheduler.timesteps,
             layout=run.layout,
             height=run.height,
             width=run.width,
             guidance=(run.guidance_scale,) * run.num_steps if run.guided else (),
-            inputs={
-                "text": (torch.cat([negative, text]) if run.guided else text).to(self.dtype),
-                "mask": torch.cat([negative_mask, mask]) if run.guided else mask,
-                "fps": run.fps or 25,
-            },
+            inputs={"text": encoded["text"].to(self.dtype), "mask": encoded["mask"], "fps": run.fps or 25},
         )
 
     def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
         text, mask = conditioning.inputs["text"][rows], conditioning.inputs["mask"][rows]
         frames, height, width = latents.shape[2:]
-        moving = torch.ones_like(latents[:1, :1])
-        moving[:, :, 0] = 0
+        time = conditioning.timesteps[n].to(latents.device) * torch.ones_like(latents[:1, :1])
+        time[:, :, 0] = 0
+        times = self.pipe._pack_latents(time, *self.patch).squeeze(-1)
         packed = self.pipe._pack_latents(latents.to(self.dtype), *self.patch)
         output: Tensor = self.denoiser(
             hidden_states=packed.expand(len(text), -1, -1),
             encoder_hidden_states=text,
-            timestep=(
-                conditioning.timesteps[n] * self.pipe._pack_latents(moving, *self.patch).squeeze(-1)
-            ).expand(len(text), -1),
+            timestep=times.expand(len(text), -1),
             encoder_attention_mask=mask,
             num_frames=frames,
             height=height,

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from physplan.video.encoders import Encoders
-from physplan.video.families.base import FamilyModel, Request
+from physplan.video.families.base import EncodeWords, FamilyModel, Request
 from physplan.video.noise import EDM
 from physplan.video.protocol import Conditioning
 
@@ -36,6 +36,16 @@ class SVDCodec:
         return decoded.float() / 2 + 0.5
 
 
+def words(pipe: Any, encoders: Encoders) -> EncodeWords:
+    """No words: `seen` [rows, 1, C], the picture through CLIP, and zeros for the unconditional branch."""
+
+    def encode(run: Request) -> dict[str, Any]:
+        with encoders.loaded():
+            return {"seen": pipe._encode_image(run.image, encoders.device, 1, run.guided)}
+
+    return encode
+
+
 class SVD(FamilyModel):
     """EDM noise; the picture's latent is concatenated by channel, its CLIP embedding attended to."""
 
@@ -44,8 +54,8 @@ class SVD(FamilyModel):
     motion_bucket = 127
     augmentation = 0.02
 
-    def __init__(self, pipe: Any, encoders: Encoders) -> None:
-        self.pipe, self.encoders = pipe, encoders
+    def __init__(self, pipe: Any, encode: EncodeWords) -> None:
+        self.pipe, self.encode = pipe, encode
         self.codec = SVDCodec(pipe.vae)
         self.denoiser = pipe.unet
         levels = len(self.denoiser.config.block_out_channels) - 1
@@ -53,8 +63,7 @@ class SVD(FamilyModel):
 
     def condition(self, run: Request) -> Conditioning:
         """The prompt is not used: this model is told nothing but the picture."""
-        with self.encoders.loaded():
-            seen = self.pipe._encode_image(run.image, self.device, 1, run.guided)
+        seen = self.encode(run)["seen"].to(self.dtype)
         pixels = self.pipe.video_processor.preprocess(run.image, height=run.height, width=run.width)
         pixels = pixels + self.augmentation * torch.randn(pixels.shape, generator=run.generator)
         picture = self.codec.encode_image(pixels.to(self.device), run.generator).to(self.device, self.dtype)
@@ -71,7 +80,7 @@ class SVD(FamilyModel):
         return Conditioning(
             latents=(drawn * self.pipe.scheduler.init_noise_sigma).to(self.device, torch.float32),
             noise=EDM.from_scheduler(self.pipe.scheduler),
-            timesteps=self.pipe.scheduler.timesteps.to(self.device),
+            timesteps=self.pipe.scheduler.timesteps,
             layout=run.layout,
             height=run.height,
             width=run.width,
@@ -92,7 +101,7 @@ class SVD(FamilyModel):
         batch = torch.cat([scaled.expand(len(picture), -1, -1, -1, -1), picture], dim=1).transpose(1, 2)
         output: Tensor = self.denoiser(
             batch,
-            conditioning.timesteps[n],
+            conditioning.timesteps[n].to(batch.device),
             encoder_hidden_states=inputs["seen"][rows],
             added_time_ids=inputs["times"][rows],
             return_dict=False,

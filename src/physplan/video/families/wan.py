@@ -9,7 +9,7 @@ from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.video.encoders import Encoders
-from physplan.video.families.base import FamilyModel, Request, channel_stats, tiling, to_unit
+from physplan.video.families.base import EncodeWords, FamilyModel, Request, channel_stats, tiling, to_unit
 from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 
@@ -39,14 +39,29 @@ class WanCodec:
         return channel_stats(config.latents_mean, like), channel_stats(config.latents_std, like)
 
 
+def words(pipe: Any, encoders: Encoders) -> EncodeWords:
+    """`text` [rows, 512, C], and for 2.1 `seen` [1, tokens, C]: the picture through CLIP."""
+
+    def encode(run: Request) -> dict[str, Any]:
+        with encoders.loaded():
+            text, negative = pipe.encode_prompt(
+                run.prompt, run.negative_prompt, run.guided, max_sequence_length=512, device=encoders.device
+            )
+            looks = pipe.transformer.config.image_dim is not None
+            seen = pipe.encode_image(run.image, encoders.device) if looks else None
+        return {"text": torch.cat([negative, text]) if run.guided else text, "seen": seen}
+
+    return encode
+
+
 class Wan(FamilyModel):
     """Rectified flow; the picture comes in as extra channels, or (5B) as a first latent that stays clean."""
 
     name = "wan"
     batched_guidance = False
 
-    def __init__(self, pipe: Any, encoders: Encoders) -> None:
-        self.pipe, self.encoders = pipe, encoders
+    def __init__(self, pipe: Any, encode: EncodeWords) -> None:
+        self.pipe, self.encode = pipe, encode
         self.codec = WanCodec(pipe.vae)
         self.denoiser = pipe.transformer
         self.keeps_first = bool(pipe.config.expand_timesteps)
@@ -59,13 +74,7 @@ class Wan(FamilyModel):
         self.side_multiple = self.codec.spatial_ratio * self.denoiser.config.patch_size[1]
 
     def condition(self, run: Request) -> Conditioning:
-        with self.encoders.loaded():
-            text, negative = self.pipe.encode_prompt(
-                run.prompt, run.negative_prompt, run.guided, max_sequence_length=512, device=self.device
-            )
-            seen = None
-            if self.denoiser.config.image_dim is not None:
-                seen = self.pipe.encode_image(run.image, self.device).to(self.dtype)
+        encoded = {name: None if v is None else v.to(self.dtype) for name, v in self.encode(run).items()}
         self.pipe.scheduler.set_timesteps(run.num_steps)
         pixels = self.pipe.video_processor.preprocess(run.image, height=run.height, width=run.width)
         latents, condition, *_ = self.pipe.prepare_latents(
@@ -84,21 +93,18 @@ class Wan(FamilyModel):
         return Conditioning(
             latents=latents,
             noise=Flow.from_scheduler(self.pipe.scheduler, frozen=int(self.keeps_first)),
-            timesteps=self.pipe.scheduler.timesteps.to(self.device),
+            timesteps=self.pipe.scheduler.timesteps,
             layout=run.layout,
             height=run.height,
             width=run.width,
             guidance=(run.guidance_scale,) * run.num_steps if run.guided else (),
-            inputs={
-                "text": (torch.cat([negative, text]) if run.guided else text).to(self.dtype),
-                "picture": None if self.keeps_first else condition.to(self.dtype),
-                "seen": seen,
-            },
+            inputs={**encoded, "picture": None if self.keeps_first else condition.to(self.dtype)},
         )
 
     def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
         text, seen = conditioning.inputs["text"][rows], conditioning.inputs["seen"]
-        t = conditioning.timesteps[n]
+        low_noise = self.boundary is not None and conditioning.timesteps[n] < self.boundary
+        t = conditioning.timesteps[n].to(latents.device)
         batch = latents.to(self.dtype)
         if self.keeps_first:  # every token has a time of its own: 0 for those of the picture
             patch = self.denoiser.config.patch_size
@@ -108,7 +114,6 @@ class Wan(FamilyModel):
         else:
             batch = torch.cat([batch, conditioning.inputs["picture"]], dim=1)
             time = t.expand(1)
-        low_noise = self.boundary is not None and t < self.boundary
         denoiser = self.pipe.transformer_2 if low_noise else self.denoiser
         output: Tensor = denoiser(
             hidden_states=batch.expand(len(text), -1, -1, -1, -1),
