@@ -34,6 +34,7 @@ class GeminiClient:
         config = types.GenerateContentConfig(
             system_instruction=request.system or None,
             temperature=request.temperature,
+            seed=request.seed,
             max_output_tokens=request.max_output_tokens,
             http_options=types.HttpOptions(timeout=max(1, round(timeout * 1000))),
         )

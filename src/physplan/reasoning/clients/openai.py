@@ -50,6 +50,8 @@ class OpenAIClient:
         }
         if request.temperature is not None:
             arguments["temperature"] = request.temperature
+        if request.seed is not None:
+            arguments["seed"] = request.seed
         if request.schema is not None:
             schema = {"name": request.purpose, "strict": True, "schema": dict(request.schema)}
             arguments["response_format"] = {"type": "json_schema", "json_schema": schema}

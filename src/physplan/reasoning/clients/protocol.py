@@ -35,6 +35,7 @@ class Request:
     images: tuple[ImagePart, ...] = ()
     schema: Mapping[str, Any] | None = None
     temperature: float | None = 0.0
+    seed: int | None = None
     max_output_tokens: int = 8192
     output: Literal["text", "image"] = "text"
     options: Mapping[str, str] = field(default_factory=dict)  # for images: aspect_ratio, image_size
@@ -47,6 +48,7 @@ class Request:
             "images": [image.digest for image in self.images],
             "schema": self.schema,
             "temperature": self.temperature,
+            "seed": self.seed,
             "max_output_tokens": self.max_output_tokens,
             "output": self.output,
             "options": dict(self.options),

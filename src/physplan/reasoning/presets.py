@@ -1,0 +1,49 @@
+"""The model-backed reasoners: `paper` asks Gemini, `open` a server that speaks OpenAI's protocol."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from physplan.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner
+from physplan.reasoning.settings import CallSettings, connect
+from physplan.reasoning.vlm import VLMReasoner
+
+PAPER_MODEL = "gemini-3-flash-preview"
+OPEN_MODEL = "Qwen/Qwen3-VL-8B-Instruct"
+OPEN_URL = "http://localhost:8000/v1"  # where vLLM serves by default
+
+
+def paper(settings: CallSettings) -> VLMReasoner:
+    return _paper(VLMReasoner, settings)
+
+
+def paper_prompt_derived(settings: CallSettings) -> VLMReasoner:
+    return _paper(PromptDerivedReasoner, settings)
+
+
+def paper_full_graph(settings: CallSettings) -> VLMReasoner:
+    return _paper(FullGraphReasoner, settings)
+
+
+def open_weights(settings: CallSettings) -> VLMReasoner:
+    return _open(VLMReasoner, settings)
+
+
+def open_prompt_derived(settings: CallSettings) -> VLMReasoner:
+    return _open(PromptDerivedReasoner, settings)
+
+
+def open_full_graph(settings: CallSettings) -> VLMReasoner:
+    return _open(FullGraphReasoner, settings)
+
+
+def _paper(kind: type[VLMReasoner], settings: CallSettings) -> VLMReasoner:
+    model = settings.model or PAPER_MODEL
+    return kind(connect("gemini", settings), model, temperature=settings.temperature)
+
+
+def _open(kind: type[VLMReasoner], settings: CallSettings) -> VLMReasoner:
+    url = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPEN_URL
+    model = settings.model or OPEN_MODEL
+    return kind(connect("openai", replace(settings, base_url=url)), model, temperature=settings.temperature)
