@@ -1,0 +1,35 @@
+"""`physplan evaluate BENCHMARK`: the paper's tables as commands. One module per benchmark."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from typing import Any
+
+# Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`.
+BENCHMARKS = ("physics_iq",)
+
+EXAMPLES = """\
+examples:
+  physplan evaluate physics-iq --generated videos/ --real benchmark/ --descriptions descriptions.csv
+  physplan evaluate phygenbench --scores recorded.json --reported
+  physplan evaluate vbench --results vbench_eval_results.json --format latex
+  physplan evaluate fvd --generated videos/ --real reference/ --model MCG-NJU/videomae-base-finetuned-ssv2
+  physplan evaluate cost runs/ --reported
+
+Every benchmark is a list of independent cases: a rerun does only what is missing. --workers N uses N
+processes, --ray [ADDRESS] a Ray cluster, --shard i/n one part of a job array; the numbers stay the same.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "evaluate",
+        help="measure videos and print the paper's tables",
+        description="Measure videos with the paper's benchmarks, and print, compare and publish the results.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    benchmarks = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True)
+    for name in BENCHMARKS:
+        importlib.import_module(f"physplan.cli.evaluate.{name}").add_parser(benchmarks)

@@ -1,0 +1,120 @@
+"""What every benchmark's command shares: how to run the cases, and how to show the result."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from physplan.evaluation.engine import EngineConfig, Progress
+    from physplan.evaluation.tables import Table
+
+
+def make_parser(subparsers: Any, name: str, *, help: str, examples: str, run: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        name,
+        help=help,
+        description=f"{help[0].upper()}{help[1:]}.",
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_output(parser: argparse.ArgumentParser, *, plot: bool = True, reported: bool = True) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the whole result as JSON")
+    group.add_argument("--json", action="store_true", help="print the result as JSON instead of a table")
+    group.add_argument("--format", default="text", choices=("text", "markdown", "latex", "csv"))
+    group.add_argument("--label", default="this run", help="the name of the row in the table")
+    if reported:
+        group.add_argument("--reported", action="store_true", help="add the paper's rows, marked as reported")
+    if plot:
+        group.add_argument("--plot", type=Path, metavar="FILE", help="draw the table as .png or .svg")
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("scale")
+    group.add_argument(
+        "--work", type=Path, metavar="DIR", help="keep the results of the cases in this folder"
+    )
+    group.add_argument("--workers", type=int, default=1, metavar="N", help="worker processes, or Ray workers")
+    group.add_argument(
+        "--ray", nargs="?", const="", metavar="ADDRESS", help="use a Ray cluster: its address, or `local`"
+    )
+    group.add_argument("--shard", metavar="i/n", help="do only the i-th of n parts, counted from 1")
+    group.add_argument(
+        "--retries", type=int, default=2, metavar="N", help="further attempts at a failed case"
+    )
+    group.add_argument("--cpus-per-worker", type=float, default=1, metavar="N", help="with --ray")
+    group.add_argument("--gpus-per-worker", type=float, default=0, metavar="N", help="with --ray")
+
+
+def engine_config(args: argparse.Namespace) -> EngineConfig:
+    from physplan.evaluation.engine import EngineConfig
+
+    return EngineConfig(
+        workers=args.workers,
+        ray=args.ray,
+        shard=args.shard,
+        retries=args.retries,
+        cpus_per_worker=args.cpus_per_worker,
+        gpus_per_worker=args.gpus_per_worker,
+    )
+
+
+@contextmanager
+def work_folder(args: argparse.Namespace) -> Iterator[Path]:
+    """--work, else a folder beside -o, else a temporary one that is not kept."""
+    if args.work or args.output:
+        yield args.work or args.output.with_suffix(".cases")
+        return
+    folder = Path(tempfile.mkdtemp(prefix="physplan-evaluate-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def show_progress(progress: Progress) -> None:
+    """One line on a terminal, rewritten; in a log, one line now and then."""
+    line = str(progress)
+    if progress.done and progress.done < progress.total:
+        line += f", about {progress.seconds / progress.done * (progress.total - progress.done):.0f} s left"
+    if sys.stderr.isatty():
+        end = "\n" if progress.done == progress.total else ""
+        print(f"\r\x1b[K{line}", end=end, file=sys.stderr, flush=True)
+    elif progress.done == progress.total or progress.done % max(progress.total // 10, 1) == 0:
+        if getattr(show_progress, "last", None) != progress.done:
+            print(line, file=sys.stderr, flush=True)
+        show_progress.last = progress.done  # type: ignore[attr-defined]
+
+
+def emit(args: argparse.Namespace, result: Mapping[str, Any], table: Table, **plot: Any) -> int:
+    """Write, draw and print a result."""
+    from physplan.evaluation.tables import render
+    from physplan.files import write_json
+
+    if args.output:
+        write_json(args.output, result)
+    if getattr(args, "plot", None):
+        from physplan.evaluation.plots import bar_plot
+
+        bar_plot(table, args.plot, **plot)
+    if args.json:
+        print(json.dumps(result, indent=2, allow_nan=False))
+    else:
+        print(render(table, args.format), end="")
+        footer = result.get("provenance")
+        if args.format == "text" and footer:
+            judge = f", judge {footer['judge']}" if footer.get("judge") else ""
+            print(f"protocol {footer['protocol']}{judge}; physplan {footer['versions']['physplan']}")
+    return 0

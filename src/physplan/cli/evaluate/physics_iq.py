@@ -1,0 +1,92 @@
+"""`physplan evaluate physics-iq`"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from physplan.cli.evaluate.common import (
+    add_engine,
+    add_output,
+    emit,
+    engine_config,
+    make_parser,
+    show_progress,
+    work_folder,
+)
+
+if TYPE_CHECKING:
+    from physplan.evaluation.tables import Table
+
+EXAMPLES = """\
+  physplan evaluate physics-iq --generated videos/ --real benchmark/ --descriptions descriptions.csv
+  physplan evaluate physics-iq ... -o iq.json --workers 8 --reported --plot iq.png
+  physplan evaluate physics-iq ... --protocol verified
+  physplan evaluate physics-iq ... --lossy-masks --official-rounding     as the official code runs
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = make_parser(
+        subparsers,
+        "physics-iq",
+        help="score 198 generated videos against the two real takes of Physics-IQ",
+        examples=EXAMPLES,
+        run=run,
+    )
+    parser.add_argument(
+        "--generated", type=Path, required=True, metavar="DIR", help="198 videos, 0001_*.mp4 ..."
+    )
+    parser.add_argument(
+        "--real", type=Path, required=True, metavar="DIR", help="the benchmark, or its videos"
+    )
+    parser.add_argument("--descriptions", type=Path, required=True, metavar="CSV", help="descriptions.csv")
+    parser.add_argument("--protocol", default="original", choices=("original", "verified"))
+    parser.add_argument("--lossy-masks", action="store_true", help="masks through mp4v, as the official code")
+    parser.add_argument(
+        "--official-rounding", action="store_true", help="round where the official code rounds"
+    )
+    add_engine(parser)
+    add_output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from physplan.evaluation.physics_iq.benchmark import PhysicsIQConfig, evaluate
+    from physplan.evaluation.physics_iq.dataset import load_benchmark
+    from physplan.reasoning.clients.extras import need_extra
+
+    need_extra("cv2", extra="eval")
+    benchmark = load_benchmark(args.generated, args.real, args.descriptions)
+    config = PhysicsIQConfig(
+        protocol=args.protocol, lossy_masks=args.lossy_masks, official_rounding=args.official_rounding
+    )
+    with work_folder(args) as folder:
+        result = evaluate(
+            benchmark, folder, config=config, engine=engine_config(args), progress=show_progress
+        )
+    if result.get("partial"):
+        print(f"{result['measured']} of {result['of']} videos measured; run without --shard for the score.")
+        return 0
+    return emit(
+        args, result, make_table(result, label=args.label, reported=args.reported), ylabel="Physics-IQ score"
+    )
+
+
+def make_table(result: Mapping[str, Any], *, label: str, reported: bool = False) -> Table:
+    from physplan.evaluation.bootstrap import Interval
+    from physplan.evaluation.physics_iq.dataset import CATEGORIES
+    from physplan.evaluation.reported import PHYSICS_IQ_COLUMNS, reported_rows
+    from physplan.evaluation.tables import Row, Table
+
+    cells = [
+        result["categories"][name]["score"] if name in result["categories"] else None for name in CATEGORIES
+    ]
+    interval = Interval(**{**result["interval"], "value": result["score"]})
+    return Table(
+        title="Physics-IQ",
+        columns=PHYSICS_IQ_COLUMNS,
+        rows=(*(reported_rows("physics-iq") if reported else ()), Row(label=label, cells=(*cells, interval))),
+        note="Average over all videos, with its 95 % bootstrap interval over scenarios.",
+    )

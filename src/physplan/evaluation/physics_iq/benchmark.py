@@ -1,0 +1,197 @@
+"""Physics-IQ end to end: one case per video, then the score overall, per category and per video."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from physplan.errors import PhysPlanError
+from physplan.evaluation.bootstrap import Interval, cluster_bootstrap
+from physplan.evaluation.cases import Case
+from physplan.evaluation.engine import CaseFunction, EngineConfig, Progress, run_cases
+from physplan.evaluation.physics_iq.dataset import CATEGORIES, Benchmark, SceneVideos
+from physplan.evaluation.physics_iq.masks import iter_motion_masks, lossy_round_trip, resize_masks
+from physplan.evaluation.physics_iq.metrics import Metrics, compare, mean_metrics
+from physplan.evaluation.physics_iq.score import (
+    clipped,
+    official_variance,
+    physics_iq_score,
+    variance_of_takes,
+    verified_score,
+)
+from physplan.evaluation.provenance import file_digest, provenance
+from physplan.evaluation.videos import probe, read_frames
+
+Protocol = Literal["original", "verified"]
+Pair = tuple[Metrics, Metrics]  # the model against take 1, and take 2 against take 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhysicsIQConfig:
+    """All of it changes the numbers."""
+
+    protocol: Protocol = "original"
+    lossy_masks: bool = False  # masks through mp4v, as the official code stores them
+    official_rounding: bool = False  # four decimals per frame, and the rounded variance
+    downscale: int = 4
+
+
+def evaluate(
+    benchmark: Benchmark,
+    folder: Path,
+    *,
+    config: PhysicsIQConfig | None = None,
+    engine: EngineConfig | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> dict[str, Any]:
+    """Measure every video (or this shard's) and score them when all are there."""
+    config = config or PhysicsIQConfig()
+    cases = [make_case(videos, benchmark, config) for videos in benchmark.videos]
+    setup = partial(make_measure, {videos.scene.id: videos for videos in benchmark.videos}, benchmark, config)
+    report = run_cases(cases, setup, folder, config=engine, progress=progress)
+    report.require_complete()
+    if len(report.results) < len(cases):
+        return {"benchmark": "physics-iq", "partial": True, "measured": len(report.results), "of": len(cases)}
+    pairs = [read_pair(report.results[case.name]) for case in cases]
+    return score_benchmark(benchmark.videos, pairs, config, fps=benchmark.fps)
+
+
+def make_case(videos: SceneVideos, benchmark: Benchmark, config: PhysicsIQConfig) -> Case:
+    """The protocol is not part of it: both are computed from the same metrics."""
+    return Case(
+        name=videos.scene.id,
+        identity={
+            "benchmark": "physics-iq metrics 1",
+            "generated": file_digest(videos.generated),
+            "take_1": file_digest(videos.take_1),
+            "take_2": file_digest(videos.take_2),
+            "frames": benchmark.frames,
+            "lossy_masks": config.lossy_masks,
+            "official_rounding": config.official_rounding,
+            "downscale": config.downscale,
+        },
+    )
+
+
+def make_measure(
+    videos: Mapping[str, SceneVideos], benchmark: Benchmark, config: PhysicsIQConfig
+) -> CaseFunction:
+    def measure(case: Case, directory: Path) -> Mapping[str, Any]:
+        files = videos[case.name]
+        info = probe(files.take_1)
+        size = (max(info.width // config.downscale, 1), max(info.height // config.downscale, 1))
+        load = partial(load_pair, size=size, benchmark=benchmark, lossy=config.lossy_masks)
+        truth = load(files.take_1)
+        rounding = config.official_rounding
+        return {
+            "metrics": asdict(compare(*truth, *load(files.generated), official_rounding=rounding)),
+            "variance": asdict(compare(*truth, *load(files.take_2), official_rounding=rounding)),
+        }
+
+    return measure
+
+
+def load_pair(
+    path: Path, *, size: tuple[int, int], benchmark: Benchmark, lossy: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Frames and motion masks at `size`; the masks are made at the video's own resolution, frame by frame."""
+    import cv2
+
+    frames: list[np.ndarray] = []
+
+    def reading() -> Any:
+        for frame in islice(read_frames(path), benchmark.frames):
+            frames.append(cv2.resize(frame, size))
+            yield frame
+
+    native = iter_motion_masks(reading())
+    masks = resize_masks(lossy_round_trip(native, fps=benchmark.fps) if lossy else native, size)
+    if len(frames) < benchmark.frames or len(masks) != len(frames):
+        raise PhysPlanError(
+            f"{path} has only {min(len(frames), len(masks))} frames; {benchmark.frames} are needed "
+            f"(5 s at {benchmark.fps:g} FPS)."
+        )
+    return np.stack(frames), masks
+
+
+def read_pair(result: Mapping[str, Any]) -> Pair:
+    return Metrics(**result["metrics"]), Metrics(**result["variance"])
+
+
+def score_benchmark(
+    videos: Sequence[SceneVideos], pairs: Sequence[Pair], config: PhysicsIQConfig, *, fps: float
+) -> dict[str, Any]:
+    variance = mean_metrics([pair[1] for pair in pairs])
+    if config.official_rounding:
+        variance = official_variance(variance)
+    scores = [score_video(pair, variance, config.protocol) for pair in pairs]
+    categories = {
+        category: _group([i for i, v in enumerate(videos) if v.scene.category == category], scores, pairs)
+        for category in CATEGORIES
+        if any(v.scene.category == category for v in videos)
+    }
+    interval = score_interval(pairs, [v.scene.scenario for v in videos], config)
+    return {
+        "benchmark": "physics-iq",
+        "provenance": provenance(
+            protocol=f"physics-iq {config.protocol}",
+            settings={**asdict(config), "fps": fps},
+            seeds=[0],
+        ),
+        **_group(range(len(pairs)), scores, pairs),
+        "interval": asdict(interval),
+        "variance": asdict(variance),
+        "variance_of_takes": variance_of_takes([pair[1] for pair in pairs]),
+        "categories": categories,
+        "videos": {
+            v.scene.id: {
+                "scenario": v.scene.scenario,
+                "view": v.scene.view,
+                "category": v.scene.category,
+                "score": scores[i],  # not clipped: these average to the score before its clipping
+                "metrics": asdict(pairs[i][0]),
+                "variance": asdict(pairs[i][1]),
+            }
+            for i, v in enumerate(videos)
+        },
+    }
+
+
+def score_video(pair: Pair, variance: Metrics, protocol: Protocol) -> float:
+    """Against the global variance, or, in the Verified protocol, against the video's own."""
+    return verified_score(*pair) if protocol == "verified" else physics_iq_score(pair[0], variance)
+
+
+def score_interval(pairs: Sequence[Pair], clusters: Sequence[str], config: PhysicsIQConfig) -> Interval:
+    """95 % over scenarios: the three views of one scenario stay together."""
+    if config.protocol == "verified":
+        return cluster_bootstrap(np.array([verified_score(*pair) for pair in pairs]), clusters)
+    rows = np.array([(*astuple(metrics), *astuple(variance)) for metrics, variance in pairs])
+
+    def statistic(sample: np.ndarray) -> float:
+        mean = sample.mean(axis=0)
+        return physics_iq_score(_metrics(mean[:4]), _metrics(mean[4:]))
+
+    return cluster_bootstrap(rows, clusters, statistic=statistic)
+
+
+def _metrics(row: np.ndarray) -> Metrics:
+    return Metrics(
+        spatiotemporal=float(row[0]), spatial=float(row[1]), weighted_spatial=float(row[2]), mse=float(row[3])
+    )
+
+
+def _group(indices: Sequence[int], scores: Sequence[float], pairs: Sequence[Pair]) -> dict[str, Any]:
+    mean = float(np.mean([scores[i] for i in indices]))
+    return {
+        "count": len(indices),
+        "score": clipped(mean),
+        "unclipped_score": mean,
+        "metrics": asdict(mean_metrics([pairs[i][0] for i in indices])),
+    }

@@ -1,0 +1,77 @@
+"""Reading video files for measurement: what they claim to be, and their frames one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from physplan.errors import PhysPlanError
+
+
+@dataclass(frozen=True, kw_only=True)
+class VideoInfo:
+    fps: float
+    seconds: float
+    frames: int
+    width: int
+    height: int
+
+
+def probe(path: Path) -> VideoInfo:
+    """The header of a video file."""
+    with _open(path) as container:
+        stream = container.streams.video[0]
+        fps = float(stream.average_rate or stream.guessed_rate or 0)
+        if container.duration is not None:
+            seconds = container.duration / 1e6
+        else:
+            seconds = float((stream.duration or 0) * stream.time_base)
+        return VideoInfo(
+            fps=fps,
+            seconds=seconds,
+            frames=stream.frames or round(seconds * fps),
+            width=stream.width,
+            height=stream.height,
+        )
+
+
+def read_frames(path: Path, limit: int | None = None) -> Iterator[np.ndarray]:
+    """RGB frames (H, W, 3) uint8 in order, at most `limit`; only one is held in memory."""
+    import av
+    from av.video.reformatter import VideoReformatter
+
+    reformatter = VideoReformatter()  # one for all, on one thread: starting threads costs more than the frame
+    with _open(path) as container:
+        try:
+            for frame in islice(container.decode(video=0), limit):
+                yield reformatter.reformat(frame, format="rgb24", threads=1).to_ndarray()
+        except av.FFmpegError as error:
+            raise PhysPlanError(f"{path} breaks off while it is decoded ({error}); make it again.") from error
+
+
+def read_video(path: Path, limit: int | None = None) -> np.ndarray:
+    """The whole video, (T, H, W, 3) uint8."""
+    frames = list(read_frames(path, limit))
+    if not frames:
+        raise PhysPlanError(f"{path} holds no frame; make it again.")
+    return np.stack(frames)
+
+
+def _open(path: Path) -> Any:
+    import av
+
+    try:
+        container = av.open(str(path))
+    except FileNotFoundError as error:
+        raise PhysPlanError(f"There is no video {path}.") from error
+    except (av.FFmpegError, OSError) as error:
+        raise PhysPlanError(f"{path} cannot be read as a video ({error}).") from error
+    if not container.streams.video:
+        container.close()
+        raise PhysPlanError(f"{path} holds no video stream.")
+    return container

@@ -1,0 +1,237 @@
+"""Physics-IQ from files: what is refused, and what comes out of a (small) copy of the benchmark."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import write_video
+
+from physplan.errors import PhysPlanError
+from physplan.evaluation.physics_iq import compare, mean_metrics, motion_masks, physics_iq_score
+from physplan.evaluation.physics_iq.dataset import check_generated, load_benchmark, read_descriptions
+from physplan.evaluation.videos import read_video
+
+FPS = 4
+COUNTS = {"Solid Mechanics": 114, "Fluid Dynamics": 45, "Optics": 24, "Thermodynamics": 9, "Magnetism": 6}
+VIEWS = ("perspective-left", "perspective-center", "perspective-right")
+
+
+def square(shift: int, *, frames: int = 20) -> np.ndarray:
+    video = np.full((frames, 48, 64, 3), 80, np.uint8)
+    for t in range(frames):
+        x = 4 + t * 40 // frames
+        video[t, 10 + shift : 26 + shift, x : x + 16] = (230, 200, 90)
+    return video
+
+
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory) -> dict[str, Path]:
+    """A copy with real names and counts, made of four different videos (hard links keep it quick)."""
+    root = tmp_path_factory.mktemp("physics-iq")
+    videos = {
+        shift: write_video(root / f"shift{shift}.mp4", square(shift), fps=FPS) for shift in (0, 2, 4, 8)
+    }
+    generated, real = root / "generated", root / "bench" / "split-videos" / "testing-videos" / f"{FPS}FPS"
+    generated.mkdir()
+    real.mkdir(parents=True)
+    categories = [category for category, count in COUNTS.items() for _ in range(count)]
+    rows = []
+    for take in (1, 2):
+        for i, category in enumerate(categories):
+            number, scenario, view = i + 1 + 198 * (take - 1), f"trimmed-scene-{i // 3:02d}", VIEWS[i % 3]
+            rows.append(
+                {
+                    "scenario": f"{number:04d}_{view}_take-{take}_{scenario}.mp4",
+                    "description": "Something happens, and the camera is static.",
+                    "category": category,
+                    "generated_video_name": f"{number:04d}_{view}_{scenario}.mp4",
+                }
+            )
+            name = f"{number:04d}_testing-videos_{FPS}FPS_{view}_take-{take}_{scenario}.mp4"
+            os.link(videos[0 if take == 1 else 2], real / name)
+            if take == 1:
+                shift = {"Solid Mechanics": 4, "Fluid Dynamics": 0, "Optics": 8}.get(category, 4)
+                os.link(videos[shift], generated / f"{number:04d}_{view}_{scenario}.mp4")
+    descriptions = root / "descriptions.csv"
+    with descriptions.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    return {"generated": generated, "real": root / "bench", "descriptions": descriptions, "root": root}
+
+
+@pytest.fixture
+def generated(benchmark, tmp_path: Path) -> Path:
+    """A folder of the 198 videos that a test may spoil."""
+    folder = tmp_path / "generated"
+    folder.mkdir()
+    for path in benchmark["generated"].iterdir():
+        os.link(path, folder / path.name)
+    return folder
+
+
+def pick(folder: Path, number: int) -> Path:
+    return next(folder.glob(f"{number:04d}_*"))
+
+
+def replace_all(folder: Path, frames: np.ndarray, *, fps: int) -> None:
+    video = write_video(folder.parent / "other.mp4", frames, fps=fps)
+    for path in list(folder.iterdir()):
+        path.unlink()
+        os.link(video, path)
+
+
+def test_197_videos_are_refused(generated: Path) -> None:
+    pick(generated, 42).unlink()
+    with pytest.raises(PhysPlanError, match=r"holds 197 videos \(.mp4\), not 198; missing: 0042\."):
+        check_generated(generated)
+
+
+def test_a_wrong_name_is_refused(generated: Path) -> None:
+    pick(generated, 42).rename(generated / "ball.mp4")
+    with pytest.raises(PhysPlanError, match=r"ball.mp4 has no id in front of its name"):
+        check_generated(generated)
+
+
+def test_an_id_out_of_range_is_refused(generated: Path) -> None:
+    pick(generated, 42).rename(generated / "0242_ball.mp4")
+    with pytest.raises(PhysPlanError, match="has the id 0242, which is not 0001 to 0198"):
+        check_generated(generated)
+
+
+def test_an_id_that_occurs_twice_is_refused(generated: Path) -> None:
+    pick(generated, 42).rename(generated / "0041_again.mp4")
+    with pytest.raises(PhysPlanError, match="has the id 0041 2 times"):
+        check_generated(generated)
+
+
+def test_a_wrong_frame_rate_is_refused(generated: Path) -> None:
+    pick(generated, 42).unlink()
+    write_video(generated / "0042_fast.mp4", square(0, frames=30), fps=6)
+    with pytest.raises(PhysPlanError, match=r"0042_fast.mp4 has 6 frames a second, the others have 4"):
+        check_generated(generated)
+
+
+def test_a_video_of_4_9_seconds_is_refused(generated: Path) -> None:
+    replace_all(generated, square(0, frames=50), fps=10)
+    pick(generated, 42).unlink()
+    write_video(generated / "0042_short.mp4", square(0, frames=49), fps=10)
+    with pytest.raises(PhysPlanError, match=r"0042_short.mp4 lasts 4.900 s, not 5 s"):
+        check_generated(generated)
+
+
+def test_a_file_that_is_no_video_is_refused(generated: Path) -> None:
+    path = pick(generated, 42)
+    path.unlink()
+    path.write_text("not a video")
+    with pytest.raises(PhysPlanError, match=r"cannot be read as a video"):
+        check_generated(generated)
+
+
+def test_every_fault_gets_its_own_sentence_up_to_a_limit(generated: Path) -> None:
+    for number in range(1, 12):
+        pick(generated, number).unlink()
+        write_video(generated / f"{number:04d}_short.mp4", square(0, frames=18), fps=FPS)
+    with pytest.raises(PhysPlanError) as caught:
+        check_generated(generated)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 9
+    assert all("lasts 4.500 s" in line for line in lines[:8])
+    assert lines[8] == "And 3 more faults like these."
+
+
+def test_real_videos_of_another_frame_rate_are_refused(benchmark, generated: Path) -> None:
+    replace_all(generated, square(0, frames=40), fps=8)
+    with pytest.raises(PhysPlanError, match=r"has 4 frames a second, the generated videos have 8"):
+        load_benchmark(
+            generated, benchmark["real"] / "split-videos/testing-videos/4FPS", benchmark["descriptions"]
+        )
+
+
+def test_a_missing_take_is_named(benchmark, tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    real.mkdir()
+    for path in (benchmark["real"] / "split-videos/testing-videos/4FPS").iterdir():
+        if not path.name.startswith("0240_"):
+            os.link(path, real / path.name)
+    with pytest.raises(PhysPlanError, match=r"lacks take 2 of 0042 \(trimmed-scene-13, perspective-right\)"):
+        load_benchmark(benchmark["generated"], real, benchmark["descriptions"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "lacks the column"),
+        (
+            "scenario,description,category,generated_video_name\nx.mp4,d,Optics,y.mp4\n",
+            "row 2: 'x.mp4' is not",
+        ),
+        (
+            "scenario,description,category,generated_video_name\n0001_perspective-left_take-1_a.mp4,d,Magic,y.mp4\n",
+            "there is no category 'Magic'",
+        ),
+        (
+            "scenario,description,category,generated_video_name\n0001_perspective-left_take-1_a.mp4,d,Optics,y.mp4\n",
+            "holds 1 rows, not 198",
+        ),
+    ],
+)
+def test_wrong_descriptions_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "descriptions.csv"
+    path.write_text(text)
+    with pytest.raises(PhysPlanError, match=message):
+        read_descriptions(path)
+
+
+def test_the_command_scores_the_whole_benchmark(benchmark, evaluate_command, tmp_path: Path) -> None:
+    output, plot = tmp_path / "iq.json", tmp_path / "iq.svg"
+    arguments = ("--generated", benchmark["generated"], "--real", benchmark["real"])
+    arguments += ("--descriptions", benchmark["descriptions"], "-o", output)
+    code, out, _ = evaluate_command("physics-iq", *arguments, "--reported", "--plot", plot, "--label", "ours")
+    assert code == 0
+    result = json.loads(output.read_text())
+
+    # independently, from the four videos that all files are links to
+    at_size = {}
+    for shift in (0, 2, 4, 8):
+        video = read_video(benchmark["root"] / f"shift{shift}.mp4")
+        import cv2
+
+        at_size[shift] = (
+            np.stack([cv2.resize(f, (16, 12)) for f in video]),
+            motion_masks(video, size=(16, 12)),
+        )
+    variance = compare(*at_size[0], *at_size[2])
+    per_shift = {shift: compare(*at_size[0], *at_size[shift]) for shift in (0, 4, 8)}
+    shifts = [4] * 114 + [0] * 45 + [8] * 24 + [4] * 15
+    overall = physics_iq_score(mean_metrics([per_shift[s] for s in shifts]), variance)
+    assert result["unclipped_score"] == pytest.approx(overall, abs=1e-6)
+    assert result["score"] == round(overall, 2)
+    assert np.mean([video["score"] for video in result["videos"].values()]) == pytest.approx(
+        overall, abs=1e-6
+    )
+    assert {name: group["count"] for name, group in result["categories"].items()} == COUNTS
+    optics = physics_iq_score(per_shift[8], variance)
+    assert result["categories"]["Optics"]["unclipped_score"] == pytest.approx(optics, abs=1e-6)
+    assert result["categories"]["Fluid Dynamics"]["score"] == 100
+    assert result["interval"]["low"] < overall < result["interval"]["high"]
+    assert result["provenance"]["protocol"] == "physics-iq original"
+    assert result["provenance"]["versions"]["physplan"]
+    assert "ours" in out
+    assert "reported" in out
+    assert plot.read_text().startswith("<?xml")
+
+    # the Verified protocol reuses every measurement, and only the score differs
+    before = {p: p.stat().st_mtime_ns for p in output.with_suffix(".cases").glob("cases/*/result.json")}
+    code, out, _ = evaluate_command("physics-iq", *arguments, "--protocol", "verified", "--json")
+    assert json.loads(out)["provenance"]["protocol"] == "physics-iq verified"
+    assert json.loads(out)["score"] != result["score"]
+    assert {
+        p: p.stat().st_mtime_ns for p in output.with_suffix(".cases").glob("cases/*/result.json")
+    } == before
+    assert len(before) == 198
