@@ -28,7 +28,7 @@ from physplan.graph.errors import (
 )
 from physplan.graph.measures import Term, measure, objects_so_far
 from physplan.graph.net import net_edits
-from physplan.graph.parsing import parse_delta, parse_deltas, parse_edits, parse_graph, parse_json
+from physplan.graph.parsing import parse_delta, parse_deltas, parse_edits, parse_file, parse_graph, parse_json
 from physplan.graph.reading import Limits
 from physplan.graph.state import Edge, Node, StateGraph
 from physplan.graph.timing import anchors, rescale
@@ -90,6 +90,7 @@ __all__ = [
     "parse_delta",
     "parse_deltas",
     "parse_edits",
+    "parse_file",
     "parse_graph",
     "parse_json",
     "rescale",

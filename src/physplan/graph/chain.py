@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from physplan.graph.apply import apply
@@ -14,7 +13,8 @@ from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import Consume, GraphEdit, Spawn, edits_from_json, edits_to_json
 from physplan.graph.errors import InvalidChain, ParseError, RejectedEdits
 from physplan.graph.net import net_difference
-from physplan.graph.reading import Limits, located, read_integer, read_list, read_object
+from physplan.graph.parsing import parse_file
+from physplan.graph.reading import Limits, in_file, located, read_integer, read_list, read_object
 from physplan.graph.state import Node, StateGraph
 from physplan.graph.timing import anchors
 
@@ -205,9 +205,9 @@ class EventChain:
     def load(
         cls, path: str | os.PathLike[str], *, limits: Limits = Limits.NONE, recompute: bool = False
     ) -> EventChain:
-        from physplan.graph.parsing import parse_json
-
-        return cls.from_json(parse_json(Path(path).read_bytes(), limits), limits=limits, recompute=recompute)
+        value = parse_file(path, limits)
+        with in_file(path):
+            return cls.from_json(value, limits=limits, recompute=recompute)
 
 
 def _compare_derived(chain: EventChain, entries: list[dict[str, Any]], limits: Limits, at: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from typing import Any
 
 from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import GraphEdit, edits_from_json
 from physplan.graph.errors import LimitError, ParseError
-from physplan.graph.reading import Limits, read_list, read_object
+from physplan.graph.reading import Limits, in_file, read_list, read_object
 from physplan.graph.state import StateGraph
 from physplan.graph.text import shorten
 
@@ -71,6 +72,12 @@ def parse_json(text: str | bytes, limits: Limits = _DEFAULT) -> Any:
     if suspects:
         _name_place(value)
     return value
+
+
+def parse_file(path: str | os.PathLike[str], limits: Limits = Limits.NONE) -> Any:
+    """The JSON value in a file, read no further than the limit."""
+    with in_file(path), open(path, "rb") as file:
+        return parse_json(file.read(limits.max_bytes + 1), limits)
 
 
 def parse_graph(reply: object, limits: Limits = _DEFAULT) -> StateGraph:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,6 +51,17 @@ def located(at: str) -> Iterator[None]:
         raise
     except GraphError as error:
         raise ParseError(at, str(error)) from error
+
+
+@contextmanager
+def in_file(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Put the name of the file before the place in it."""
+    try:
+        yield
+    except ParseError as error:
+        raise type(error)(f"{os.fspath(path)}: {error.at}", error.problem) from None
+    except OSError as error:
+        raise ParseError(os.fspath(path), f"cannot be read: {error.strerror or error}") from None
 
 
 def read_object(
