@@ -61,7 +61,7 @@ class FrameLayout:
                 f"A window of {length} latent cannot show every frame of a model that packs {self.ratio}"
                 " frames into a latent: use at least 2, better 3."
             )
-        ahead = length // 2 if mode == "centred" else 0
+        ahead = (length - 1) // 2 if mode == "centred" else 0
         start = self.latent_index(frame) - self.padding + ahead - length + 1
         start = max(0, min(start, self.latents_of_video - length))
         stop = min(start + length, self.latents_of_video)

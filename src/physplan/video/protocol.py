@@ -11,7 +11,7 @@ no state between calls: all that belongs to one run is in its `Conditioning`, so
         window = conditioning.layout.window(frame=24)           # three latents around frame 24
         preview = model.decode_window(clean[:, :, window.latents], window)   # [3, H, W], differentiable
         z = noise.step(z, prediction, n)
-    video = model.decode(z, conditioning)                       # [F, 3, H, W]
+    video = model.decode(z, conditioning.layout)                # [F, 3, H, W]
 """
 
 from __future__ import annotations
@@ -109,6 +109,6 @@ class VideoModel(Protocol):
         """
         ...
 
-    def decode(self, latents: Tensor, conditioning: Conditioning, *, tiled: bool = False) -> Tensor:
+    def decode(self, latents: Tensor, layout: FrameLayout, *, tiled: bool = False) -> Tensor:
         """The whole video [F, 3, H, W] in [0, 1], float32, without gradients; `tiled` needs less memory."""
         ...

@@ -178,8 +178,8 @@ class FamilyModel(ABC):
         return clip[window.index - expected]
 
     @torch.no_grad()
-    def decode(self, latents: Tensor, conditioning: Conditioning, *, tiled: bool = False) -> Tensor:
-        return self.codec.decode(latents[:, :, conditioning.layout.padding :], tiled=tiled).clamp(0, 1)
+    def decode(self, latents: Tensor, layout: FrameLayout, *, tiled: bool = False) -> Tensor:
+        return self.codec.decode(latents[:, :, layout.padding :], tiled=tiled).clamp(0, 1)
 
 
 def require_cpu(generator: torch.Generator) -> torch.Generator:

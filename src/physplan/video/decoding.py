@@ -1,0 +1,56 @@
+"""The final decode: latents are on disk before it starts, and a decode that fails costs only the decode."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from physplan.errors import PhysPlanError
+from physplan.files import atomic_path
+from physplan.video.frames import FrameLayout
+from physplan.video.protocol import VideoModel
+
+
+def save_latents(path: Path, latents: Tensor, layout: FrameLayout) -> None:
+    """Finished latents with all that a later decode needs."""
+    header = {"num_frames": layout.num_frames, "ratio": layout.ratio, "padding": layout.padding}
+    with atomic_path(path) as temporary:
+        save_file({"latents": latents.cpu().contiguous()}, temporary, {"layout": json.dumps(header)})
+
+
+def load_latents(path: Path) -> tuple[Tensor, FrameLayout]:
+    try:
+        with safe_open(path, "pt") as file:
+            layout = FrameLayout(**json.loads(file.metadata()["layout"]))
+            return file.get_tensor("latents"), layout
+    except FileNotFoundError as error:
+        raise PhysPlanError(f"There are no latents at {path}: sample the video first.") from error
+    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise PhysPlanError(f"{path} is not a file of latents ({error}): sample the video again.") from error
+
+
+def decode_safely(model: VideoModel, latents: Tensor, layout: FrameLayout, path: Path) -> Tensor:
+    """The video [F, 3, H, W]; the latents are saved at `path` first, and a failed decode is retried tiled."""
+    save_latents(path, latents, layout)
+    try:
+        return model.decode(latents, layout)
+    except (torch.OutOfMemoryError, RuntimeError, MemoryError):
+        _release(latents)
+    try:
+        return model.decode(latents, layout, tiled=True)
+    except (torch.OutOfMemoryError, RuntimeError, MemoryError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise PhysPlanError(
+            f"The video is sampled but could not be decoded, not even in tiles ({reason}): its latents are in"
+            f" {path}; decode them where more memory is free."
+        ) from error
+
+
+def _release(latents: Tensor) -> None:
+    if latents.is_cuda:
+        torch.cuda.empty_cache()

@@ -1,0 +1,175 @@
+"""Video files: mp4 for everyone, lossless for measurement, GIF for pages, PNG frames for editors.
+
+The kind is chosen by the path: `.mp4`, `.mkv` (lossless), `.gif`, or a folder (no suffix) of PNG frames. All
+are written atomically, carry the run's metadata and read back with the same number of frames and fps.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from PIL import Image
+from torch import Tensor
+
+from physplan.errors import PhysPlanError
+from physplan.files import atomic_path
+from physplan.video.gif import add_comment, read_comment, with_palette
+
+FRAMES_INDEX = "frames.json"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Video:
+    frames: Tensor  # [F, 3, H, W] in [0, 1]
+    fps: float
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def run_metadata(*, seed: int, preset: str, **more: Any) -> dict[str, Any]:
+    """What a video file says about how it was made."""
+    from importlib.metadata import version
+
+    versions = {name: version(name) for name in ("physplan", "torch", "diffusers")}
+    return {"seed": seed, "preset": preset, "versions": versions, **more}
+
+
+def write_video(
+    path: Path,
+    frames: Tensor,
+    *,
+    fps: float,
+    lossless: bool = False,
+    metadata: Mapping[str, Any] | None = None,
+) -> None:
+    """Frames [F, 3, H, W] in [0, 1] to a file whose kind the path's suffix names."""
+    if frames.ndim != 4 or frames.shape[1] != 3 or len(frames) == 0:
+        raise PhysPlanError(f"A video needs frames [F, 3, H, W], not {list(frames.shape)}.")
+    pixels = (frames.detach().clamp(0, 1) * 255).round().to("cpu", torch.uint8)
+    comment = json.dumps({"fps": fps, **(metadata or {})}, ensure_ascii=False)
+    kind = Path(path).suffix.lower()
+    if kind == "":
+        _write_folder(Path(path), pixels, comment)
+    elif kind == ".gif":
+        _encode(path, pixels, fps, comment, codec="gif", pixel_format="pal8", options={})
+    elif kind == ".mkv" or (kind == ".mp4" and lossless):
+        options = {"qp": "0", "preset": "veryfast"}
+        _encode(path, pixels, fps, comment, codec="libx264rgb", pixel_format="rgb24", options=options)
+    elif kind == ".mp4":
+        options = {"crf": "17", "preset": "medium", "movflags": "+faststart"}
+        _encode(path, pixels, fps, comment, codec="libx264", pixel_format="yuv420p", options=options)
+    else:
+        raise PhysPlanError(f"{path}: use .mp4, .mkv (lossless), .gif, or a folder for PNG frames.")
+
+
+def read_video(path: Path) -> Video:
+    """A video file or a folder of PNG frames, whole."""
+    path = Path(path)
+    if path.is_dir():
+        return _read_folder(path)
+    import av
+
+    try:
+        with av.open(str(path)) as container:
+            stream = container.streams.video[0]
+            pixels = np.stack([f.to_ndarray(format="rgb24") for f in container.decode(stream)])
+            notes = container.metadata
+            metadata = _parse(notes.get("comment") or notes.get("COMMENT") or read_comment(path))
+            rate = stream.average_rate or stream.guessed_rate
+    except FileNotFoundError as error:
+        raise PhysPlanError(f"There is no video {path}.") from error
+    except (av.FFmpegError, OSError, IndexError, ValueError) as error:
+        raise PhysPlanError(f"{path} cannot be read as a video ({error}): make it again.") from error
+    fps = metadata.pop("fps", None) or float(rate or 0)
+    frames = torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 255
+    return Video(frames=frames, fps=float(fps), metadata=metadata)
+
+
+def _encode(
+    path: Path,
+    pixels: Tensor,
+    fps: float,
+    comment: str,
+    *,
+    codec: str,
+    pixel_format: str,
+    options: dict[str, str],
+) -> None:
+    import av
+    from av.video.reformatter import Colorspace
+
+    if pixel_format == "yuv420p":  # colour is kept per 2x2 pixels: repeat the last row or column of odd sizes
+        odd = [side % 2 for side in pixels.shape[-2:]]
+        pixels = F.pad(pixels.float(), (0, odd[1], 0, odd[0]), mode="replicate").to(torch.uint8)
+    height, width = pixels.shape[-2:]
+    rate = Fraction(fps).limit_denominator(1001)
+    with atomic_path(path) as temporary, av.open(str(temporary), "w") as container:
+        container.metadata["comment"] = comment
+        stream: Any = container.add_stream(codec, rate=rate, options=options)
+        stream.width, stream.height, stream.pix_fmt = width, height, pixel_format
+        images = [av.VideoFrame.from_ndarray(p, format="rgb24") for p in pixels.permute(0, 2, 3, 1).numpy()]
+        if pixel_format == "pal8":
+            images = with_palette(images, width, height, rate)
+        elif pixel_format == "yuv420p":
+            stream.codec_context.color_range = 1
+            stream.codec_context.colorspace = stream.codec_context.color_primaries = (
+                1  # BT.709, said and done
+            )
+            stream.codec_context.color_trc = 1
+            images = [
+                image.reformat(format=pixel_format, dst_colorspace=Colorspace.ITU709) for image in images
+            ]
+        for index, image in enumerate(images):
+            image.pts, image.time_base = index, 1 / rate
+            container.mux(stream.encode(image))
+        container.mux(stream.encode())
+        container.close()
+        if codec == "gif":
+            add_comment(temporary, comment)
+
+
+def _write_folder(path: Path, pixels: Tensor, comment: str) -> None:
+    """frame_0000.png, ... and frames.json; the folder appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        for index, frame in enumerate(pixels.permute(0, 2, 3, 1).numpy()):
+            Image.fromarray(frame).save(temporary / f"frame_{index:04}.png")
+        (temporary / FRAMES_INDEX).write_text(comment)
+        temporary.chmod(0o755)
+        if path.exists():
+            shutil.rmtree(path)
+        os.replace(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _read_folder(path: Path) -> Video:
+    files = sorted(path.glob("frame_*.png"))
+    if not files or not (path / FRAMES_INDEX).exists():
+        raise PhysPlanError(f"{path} holds no frames written by PhysPlan (frame_0000.png, {FRAMES_INDEX}).")
+    pixels = np.stack([np.asarray(Image.open(file).convert("RGB")) for file in files])
+    metadata = _parse((path / FRAMES_INDEX).read_text())
+    fps = float(metadata.pop("fps", 0))
+    return Video(
+        frames=torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 255, fps=fps, metadata=metadata
+    )
+
+
+def _parse(comment: str | None) -> dict[str, Any]:
+    """The metadata in a file's comment; a file of someone else has none."""
+    try:
+        value = json.loads(comment or "{}")
+    except json.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,88 @@
+"""A picture of another shape than the video: letterboxed, cropped or stretched, and undone on the output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from PIL import Image
+from torch import Tensor
+
+FitMode = Literal["letterbox", "crop", "stretch"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """How a picture of size `source` came to be of size `target`; sizes are (width, height)."""
+
+    mode: FitMode
+    source: tuple[int, int]
+    target: tuple[int, int]
+
+    @property
+    def scale(self) -> float:
+        """Video pixels per picture pixel (for `stretch`, where there are two, their geometric mean)."""
+        across, down = self.target[0] / self.source[0], self.target[1] / self.source[1]
+        return {"letterbox": min(across, down), "crop": max(across, down), "stretch": sqrt(across * down)}[
+            self.mode
+        ]
+
+    @property
+    def undone(self) -> tuple[int, int]:
+        """The size of an undone frame: the picture's shape at the video's scale, even for H.264."""
+        width, height = (max(2, 2 * round(side * self.scale / 2)) for side in self.source)
+        return width, height
+
+    def apply(self, picture: Image.Image) -> Image.Image:
+        """The picture as the model is given it."""
+        picture = picture.convert("RGB")
+        if self.mode == "stretch" or self.source == self.target:
+            return picture.resize(self.target, Image.Resampling.LANCZOS)
+        scaled = picture.resize(self.undone, Image.Resampling.LANCZOS)
+        canvas = Image.new("RGB", self.target)
+        canvas.paste(scaled, self._offset())
+        return canvas
+
+    def undo(self, frames: Tensor, picture: Image.Image) -> Tensor:
+        """Frames [..., 3, H, W] in [0, 1] in the picture's own shape.
+
+        Bars are cut off; what was cropped away is put back from the picture, at rest; stretching is reversed.
+        """
+        width, height = self.undone
+        if self.mode == "stretch" or self.source == self.target:
+            return _resize(frames, width, height)
+        left, top = self._offset()
+        if self.mode == "letterbox":
+            return frames[..., top : top + height, left : left + width]
+        still = to_tensor(picture.convert("RGB").resize(self.undone, Image.Resampling.LANCZOS)).to(frames)
+        whole = still.expand(*frames.shape[:-3], *still.shape).clone()
+        whole[..., -top : -top + frames.shape[-2], -left : -left + frames.shape[-1]] = frames
+        return whole
+
+    def _offset(self) -> tuple[int, int]:
+        """Where the scaled picture's corner lies on the video frame: negative when cropped."""
+        return (self.target[0] - self.undone[0]) // 2, (self.target[1] - self.undone[1]) // 2
+
+
+def fit_picture(
+    picture: Image.Image, *, width: int, height: int, mode: FitMode = "crop"
+) -> tuple[Image.Image, Fit]:
+    """The picture at the video's size, and how to undo it."""
+    fit = Fit(mode=mode, source=picture.size, target=(width, height))
+    return fit.apply(picture), fit
+
+
+def to_tensor(picture: Image.Image) -> Tensor:
+    """[3, H, W] in [0, 1]."""
+    import numpy as np
+
+    return torch.from_numpy(np.asarray(picture.convert("RGB")).copy()).permute(2, 0, 1).float() / 255
+
+
+def _resize(frames: Tensor, width: int, height: int) -> Tensor:
+    flat = frames.reshape(-1, *frames.shape[-3:])
+    resized = F.interpolate(flat, (height, width), mode="bilinear", antialias=True)
+    return resized.reshape(*frames.shape[:-2], height, width)
