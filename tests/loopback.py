@@ -160,7 +160,7 @@ class GeminiServer(Loopback):
             model=GENERATE.fullmatch(path)[1],
             text="".join(part.get("text", "") for part in parts),
             system="".join(part["text"] for part in body.get("systemInstruction", {}).get("parts", [])),
-            images=tuple(base64.b64decode(p["inlineData"]["data"]) for p in parts if "inlineData" in p),
+            images=tuple(_bytes(p["inlineData"]["data"]) for p in parts if "inlineData" in p),
             schema=config.get("responseJsonSchema"),
             temperature=config.get("temperature"),
             max_output_tokens=config.get("maxOutputTokens"),
@@ -275,6 +275,11 @@ def _send(handler: BaseHTTPRequestHandler, answer: Answer, content: bytes) -> No
         handler.wfile.write(bytes([byte]))
         handler.wfile.flush()
         time.sleep(answer.trickle)
+
+
+def _bytes(text: str) -> bytes:
+    """Base64 in either alphabet: Google's services take both, and the SDK sends the one for URLs."""
+    return base64.b64decode(text.replace("-", "+").replace("_", "/"))
 
 
 def _keywords(schema: Any) -> set[str]:

@@ -1,1 +1,24 @@
 """Grounded Physical State Reasoning (section 3.1): from a picture and a sentence to a verified plan."""
+
+from physplan.reasoning.planner import PlanningFailed, PlanSettings, plan
+from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Reasoner, Revision, Scene
+from physplan.reasoning.record import PlanRecord, Step
+from physplan.reasoning.registry import make_reasoner
+from physplan.reasoning.settings import CallSettings, connect
+
+__all__ = [
+    "BadAnswer",
+    "CallSettings",
+    "Feedback",
+    "KeyframeTask",
+    "PlanRecord",
+    "PlanSettings",
+    "PlanningFailed",
+    "Reasoner",
+    "Revision",
+    "Scene",
+    "Step",
+    "connect",
+    "make_reasoner",
+    "plan",
+]

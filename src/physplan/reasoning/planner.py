@@ -150,10 +150,10 @@ class _Planner:
         """Delta-driven graph evolution: translate, check, apply; what stays rejected is predicted anew."""
         consumed: set[str] = set()
         ahead = list(self.decompose(graph, consumed))
-        generations: dict[int, int] = {}
+        rejected: list[PhysicalDelta] = []  # for the event at hand
         while ahead:
             event = len(self.record.deltas) + 1
-            generation = generations.get(event, 0)
+            generation = len(rejected)
             accepted = self.translate(graph, ahead[0], consumed, event, generation)
             if not isinstance(accepted, _Rejected):
                 delta, edits = accepted
@@ -162,6 +162,7 @@ class _Planner:
                 consumed |= {edit.o for edit in edits if isinstance(edit, Consume)}
                 graph = apply(graph, edits)
                 ahead.pop(0)
+                rejected = []
                 continue
             if generation == self.settings.regenerations:
                 raise PlanningFailed(
@@ -169,13 +170,9 @@ class _Planner:
                     f"its delta; the last violations: {' '.join(accepted.reasons)} Try another wording of "
                     "the prompt, or another model."
                 )
-            generations[event] = generation + 1
-            revision = Revision(
-                kept=tuple(self.record.deltas),
-                rejected=ahead[0],
-                reasons=accepted.reasons,
-                generation=generation + 1,
-            )
+            rejected.append(ahead[0])
+            kept = tuple(self.record.deltas)
+            revision = Revision(kept=kept, rejected=tuple(rejected), reasons=accepted.reasons)
             ahead = list(self.decompose(graph, consumed, revision))
 
     def decompose(
@@ -189,6 +186,8 @@ class _Planner:
             problems = delta_problems(graph, deltas, consumed)
             if not 1 <= len(deltas) <= room:
                 problems.append(f"there are {len(deltas)} events: give at least 1 and at most {room}")
+            elif revision and deltas[0].states in [delta.states for delta in revision.rejected]:
+                problems.append("the first event was rejected before: describe it in another way")
             if problems:
                 answer = json.dumps({"deltas": [delta.to_json() for delta in deltas]}, ensure_ascii=False)
                 raise BadAnswer(*problems, answer=answer)

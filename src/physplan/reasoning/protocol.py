@@ -58,12 +58,14 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """The events from `rejected` on are to be predicted anew: its edits were refused in every attempt."""
+    """The events after `kept` are to be predicted anew: the next one's edits were refused in every attempt.
+
+    `rejected` is each delta tried for it so far, `reasons` why the last of them was refused.
+    """
 
     kept: tuple[PhysicalDelta, ...]
-    rejected: PhysicalDelta
+    rejected: tuple[PhysicalDelta, ...]
     reasons: tuple[str, ...]
-    generation: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

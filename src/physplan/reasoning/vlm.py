@@ -167,9 +167,8 @@ def revision_blocks(revision: Revision | None) -> dict[str, Any]:
         return {}
     return {
         "events_so_far": [delta.to_json() for delta in revision.kept],
-        "rejected_event": revision.rejected.to_json(),
+        "rejected_events": [delta.to_json() for delta in revision.rejected],
         "reasons": list(revision.reasons),
-        "regeneration": revision.generation,
     }
 
 
