@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev demo test lint
+.PHONY: help setup setup-dev demo test test-slow lint mutants bench-graph
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,8 +23,8 @@ $(VENV)/.dev: $(VENV)/.base
 	$(PIP) -e '.[dev,gemini,openai,eval,cluster]'
 	@touch $@
 
-demo: $(VENV)/.base ## Plan the bundled example and draw it
-	$(BIN)/physplan demo
+demo: $(VENV)/.base ## Draw the plan of the bundled example, an ice cube melting in the sun
+	$(BIN)/physplan show src/physplan/data/melting_ice.json -o out/demo.png
 
 lint: $(VENV)/.dev ## Style and types
 	$(BIN)/ruff check src tests
@@ -33,3 +33,12 @@ lint: $(VENV)/.dev ## Style and types
 
 test: $(VENV)/.dev lint ## All that must be true, offline, in under 15 minutes on two cores
 	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(VENV)/.dev ## What takes longer
+	$(BIN)/python -m pytest -m slow
+
+mutants: $(VENV)/.dev ## Switch each check off in turn: at least three tests must notice
+	$(BIN)/python tests/graph/mutants.py
+
+bench-graph: $(VENV)/.base ## Checks and apply per second, at 40 and at 400 nodes
+	$(BIN)/python benchmarks/graph.py
