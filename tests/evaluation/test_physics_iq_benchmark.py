@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import write_video
+from evaluation_videos import write_video
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.physics_iq import compare, mean_metrics, motion_masks, physics_iq_score

@@ -1,0 +1,163 @@
+"""`physplan evaluate phygenbench`"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from physplan.cli.evaluate.common import (
+    add_engine,
+    add_output,
+    emit,
+    engine_config,
+    make_parser,
+    show_progress,
+    work_folder,
+)
+from physplan.errors import PhysPlanError
+
+if TYPE_CHECKING:
+    from physplan.evaluation.tables import Table
+
+EXAMPLES = """\
+  physplan evaluate phygenbench --scores recorded.json --reported
+  physplan evaluate phygenbench --data PhyGenBench/ --first-frames frames/ --image-model MODEL
+  physplan evaluate phygenbench --data PhyGenBench/ --videos videos/ --clip openai/clip-vit-large-patch14 \\
+      --vqa Salesforce/blip2-flan-t5-xxl --closed openai:gpt-4o --open openai:llava@http://localhost:8000/v1
+
+The judges move the result by about 0.08, so every result names them. --scores takes a JSON list of entries
+with main_category, sub_category, single, multi_gpt, multi_llava, video_gpt and video_intern.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = make_parser(
+        subparsers,
+        "phygenbench",
+        help="judge the videos of PhyGenBench, or add up recorded stage scores",
+        examples=EXAMPLES,
+        run=run,
+    )
+    parser.add_argument("--scores", type=Path, metavar="FILE", help="recorded stage scores: only add them up")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="PhyGenBench's question files")
+    parser.add_argument(
+        "--videos", type=Path, metavar="DIR", help="output_video_1.mp4 to output_video_160.mp4"
+    )
+    parser.add_argument(
+        "--first-frames", type=Path, metavar="DIR", help="draw the first frames into this folder"
+    )
+    parser.add_argument("--image-model", metavar="MODEL", help="the Gemini model that draws them")
+    judges = parser.add_argument_group("judges")
+    judges.add_argument("--closed", metavar="JUDGE", help="gemini:MODEL or openai:MODEL[@URL]")
+    judges.add_argument("--open", metavar="JUDGE", help="the open model that judges the order")
+    judges.add_argument("--open-choice", default="clip", metavar="JUDGE", help="naturalness; default: clip")
+    judges.add_argument("--clip", metavar="MODEL", help="a CLIP model, folder or hub name")
+    judges.add_argument("--vqa", metavar="MODEL", help="a BLIP-2 model with T5, folder or hub name")
+    judges.add_argument(
+        "--official-quirks", action="store_true", help="score as the official scripts do, faults too"
+    )
+    judges.add_argument("--budget", type=float, metavar="USD", help="make no call that could exceed it")
+    add_engine(parser)
+    add_output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.scores:
+        result = from_scores(args.scores, official_quirks=args.official_quirks)
+    elif args.first_frames:
+        return draw(args)
+    else:
+        result = judge(args)
+        if result.get("partial"):
+            print(f"{result['measured']} of {result['of']} videos judged; run without --shard for the PCA.")
+            return 0
+    return emit(args, result, make_table(result, label=args.label, reported=args.reported), ylabel="PCA")
+
+
+def from_scores(path: Path, *, official_quirks: bool) -> dict[str, Any]:
+    from physplan.evaluation.phygenbench.aggregate import aggregate
+    from physplan.evaluation.provenance import provenance
+
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise PhysPlanError(f"{path} cannot be read as a JSON list of stage scores ({error}).") from error
+    settings = {"scores": path.name, "official_quirks": official_quirks}
+    return {
+        "benchmark": "phygenbench",
+        "provenance": provenance(protocol="phygenbench", judge="as recorded", settings=settings),
+        **aggregate(entries),
+    }
+
+
+def judge(args: argparse.Namespace) -> dict[str, Any]:
+    needed = {"--data": args.data, "--videos": args.videos, "--closed": args.closed, "--open": args.open}
+    _require({**needed, "--clip": args.clip, "--vqa": args.vqa})
+    from physplan.evaluation.phygenbench.benchmark import JudgeConfig, build_judges, evaluate
+    from physplan.evaluation.phygenbench.dataset import load_entries
+
+    config = JudgeConfig(
+        clip=args.clip,
+        vqa=args.vqa,
+        closed=args.closed,
+        open_order=args.open,
+        open_choice=args.open_choice,
+        official_quirks=args.official_quirks,
+    )
+    entries = load_entries(args.data, official_quirks=args.official_quirks)
+    with work_folder(args) as folder:
+        return evaluate(
+            entries,
+            args.videos,
+            folder,
+            partial(build_judges, config, folder / "calls", args.budget),
+            config=config,
+            engine=engine_config(args),
+            progress=show_progress,
+        )
+
+
+def draw(args: argparse.Namespace) -> int:
+    _require({"--data": args.data, "--image-model": args.image_model})
+    from physplan.evaluation.phygenbench.dataset import load_prompts
+    from physplan.evaluation.phygenbench.first_frames import draw_first_frames
+
+    prompts = load_prompts(args.data)
+    report = draw_first_frames(
+        prompts,
+        args.first_frames,
+        model=args.image_model,
+        budget=args.budget,
+        engine=engine_config(args),
+        progress=show_progress,
+    )
+    print(f"{len(report.results)} of {len(prompts)} first frames are in {args.first_frames}.")
+    return 0
+
+
+def make_table(result: Mapping[str, Any], *, label: str, reported: bool = False) -> Table:
+    from physplan.evaluation.phygenbench.aggregate import DOMAINS
+    from physplan.evaluation.reported import PHYGENBENCH_COLUMNS, reported_rows
+    from physplan.evaluation.tables import Row, Table
+
+    cells = [result["domains"][d]["pca"] if d in result["domains"] else None for d in DOMAINS]
+    whole = "" if result["complete"] else f"Only {result['count']} videos: not the whole benchmark. "
+    return Table(
+        title="PhyGenBench, PCA",
+        columns=PHYGENBENCH_COLUMNS,
+        rows=(
+            *(reported_rows("phygenbench") if reported else ()),
+            Row(label=label, cells=(*cells, result["pca"])),
+        ),
+        note=f"{whole}Judges: {result['provenance']['judge']}.",
+    )
+
+
+def _require(options: Mapping[str, Any]) -> None:
+    missing = [name for name, value in options.items() if value is None]
+    if missing:
+        raise PhysPlanError(f"Give {', '.join(missing)} too, or --scores FILE to add up recorded scores.")

@@ -1,0 +1,68 @@
+"""A first frame for each prompt, drawn by an image model: the benchmark itself is text-to-video."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from physplan.errors import PhysPlanError
+from physplan.evaluation.cases import Case
+from physplan.evaluation.engine import CaseFunction, EngineConfig, Progress, RunReport, run_cases
+from physplan.files import write_atomic
+from physplan.reasoning.clients.protocol import Request
+from physplan.reasoning.settings import CallSettings, connect
+
+PROMPT = (
+    "Draw one photorealistic picture: the very first frame of a video, before anything has happened, for "
+    "this prompt. All objects that the prompt names are in place; nothing has changed yet. No text.\n\n"
+    "Prompt: {caption}"
+)
+SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp"}
+
+
+def draw_first_frames(
+    prompts: Sequence[tuple[int, str]],
+    folder: Path,
+    *,
+    model: str,
+    aspect_ratio: str = "3:2",
+    base_url: str | None = None,
+    budget: float | None = None,
+    engine: EngineConfig | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> RunReport:
+    """One picture per prompt in its case's folder; a stored answer is not paid for again."""
+    cases = [
+        Case(
+            name=f"{number:03d}",
+            identity={"caption": caption, "model": model, "prompt": PROMPT, "aspect_ratio": aspect_ratio},
+        )
+        for number, caption in prompts
+    ]
+    settings = CallSettings(folder=folder / "calls", base_url=base_url, budget=budget)
+    report = run_cases(cases, partial(make_draw, settings), folder, config=engine, progress=progress)
+    report.require_complete()
+    return report
+
+
+def make_draw(settings: CallSettings) -> CaseFunction:
+    gateway = connect("gemini", settings)
+
+    def draw(case: Case, directory: Path) -> Mapping[str, Any]:
+        request = Request(
+            purpose="first_frame",
+            model=case.identity["model"],
+            text=case.identity["prompt"].format(caption=case.identity["caption"]),
+            output="image",
+            options={"aspect_ratio": case.identity["aspect_ratio"]},
+        )
+        reply = gateway.ask(request).reply
+        if not reply.images:
+            raise PhysPlanError(f"{case.identity['model']} drew no picture for prompt {case.name}.")
+        name = f"first_frame_{int(case.name)}{SUFFIXES.get(reply.images[0].media_type, '.png')}"
+        write_atomic(directory / name, reply.images[0].data)
+        return {"file": name, "model": reply.model}
+
+    return draw

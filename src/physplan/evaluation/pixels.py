@@ -1,0 +1,46 @@
+"""Frames as model input: tensor code, without torchvision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+Statistics = tuple[tuple[float, ...], tuple[float, ...]]
+IMAGENET: Statistics = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+CLIP: Statistics = ((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711))
+
+
+def to_tensor(frames: Sequence[np.ndarray] | np.ndarray) -> Tensor:
+    """(T, H, W, 3) uint8 -> (T, 3, H, W) float in [0, 255]."""
+    return torch.from_numpy(np.stack(list(frames))).permute(0, 3, 1, 2).float()
+
+
+def resize_shorter(images: Tensor, side: int, *, mode: str = "bilinear", antialias: bool = False) -> Tensor:
+    """The shorter side becomes `side`, the other in proportion (rounded down)."""
+    height, width = images.shape[-2:]
+    short = min(height, width)
+    size = (side * height // short, side * width // short)
+    if size == (height, width):
+        return images
+    return F.interpolate(images, size=size, mode=mode, align_corners=False, antialias=antialias)
+
+
+def centre_crop(images: Tensor, side: int) -> Tensor:
+    top, left = ((extent - side) // 2 for extent in images.shape[-2:])
+    return images[..., top : top + side, left : left + side]
+
+
+def normalise(images: Tensor, statistics: Statistics) -> Tensor:
+    """Values in [0, 1] to zero mean and unit deviation of each channel."""
+    mean, std = (images.new_tensor(values)[:, None, None] for values in statistics)
+    return (images - mean) / std
+
+
+def clip_input(frames: Sequence[np.ndarray] | np.ndarray, side: int) -> Tensor:
+    """CLIP's: shorter side by bicubic interpolation, centre, CLIP's statistics."""
+    images = resize_shorter(to_tensor(frames), side, mode="bicubic").round().clamp(0, 255)
+    return normalise(centre_crop(images, side) / 255, CLIP)
