@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -80,7 +81,7 @@ class Loopback:
 
             def log_message(self, *args: object) -> None: ...
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
 
     @property
@@ -259,6 +260,14 @@ class OpenAIServer(Loopback):
             ],
             "usage": {"prompt_tokens": taken, "completion_tokens": given, "total_tokens": taken + given},
         }
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 64
+
+    def handle_error(self, request: Any, address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # clients give up, and are killed, on purpose
+            super().handle_error(request, address)
 
 
 def _send(handler: BaseHTTPRequestHandler, answer: Answer, content: bytes) -> None:

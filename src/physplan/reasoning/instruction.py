@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from physplan.graph import Consume, Link, Node, Spawn, Unlink, Update
-from physplan.reasoning.naming import attribute_marks, mentions, relation_marks, siblings, without
+from physplan.reasoning.naming import attribute_marks, identifier, mentions, relation_marks, siblings, without
 from physplan.reasoning.protocol import KeyframeTask
 
 CLOSING = "Keep everything else in the image unchanged."
@@ -44,6 +44,8 @@ def named_ids(task: KeyframeTask) -> list[str]:
         ids |= dict.fromkeys(edit.targets())
         if isinstance(edit, Spawn):
             ids |= dict.fromkeys([edit.id, task.places[edit.id]])
+    for words in _edit_words(task):  # "wet beneath ice#1" names the ice too
+        ids |= dict.fromkeys(id for id in (*task.graph.ids, *task.target.ids) if identifier(id).search(words))
     # A source that is neither in the first frame nor in this state is nowhere to be seen.
     return [id for id in ids if id in task.graph or id in task.target]
 

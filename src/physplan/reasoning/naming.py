@@ -81,6 +81,11 @@ def without(text: str, name: str) -> str:
     return _pattern(name).sub(" ", text)
 
 
+def identifier(id: str) -> re.Pattern[str]:
+    """An identifier inside a text: cup#1 is not in "cup#12"."""
+    return re.compile(rf"{re.escape(id)}(?!\d)")
+
+
 def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(name)}(?:e?s)?(?!\w)", re.IGNORECASE)
 

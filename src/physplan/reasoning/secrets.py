@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 from physplan.errors import PhysPlanError
@@ -45,6 +46,31 @@ class Secret:
         raise TypeError("A secret is not pickled: give the process its key through the environment.")
 
 
+_LOGGED: dict[str, Secret] = {}
+
+
+def keep_out_of_logs(secret: Secret) -> None:
+    """No log record of this process holds the key from now on: HTTP libraries log what servers echo."""
+    if not _LOGGED:
+        make = logging.getLogRecordFactory()
+
+        def redacted(*args: Any, **kwargs: Any) -> logging.LogRecord:
+            record = make(*args, **kwargs)
+            try:
+                message = record.getMessage()
+            except Exception:  # a malformed record is the logging module's to report
+                return record
+            clean = message
+            for known in _LOGGED.values():
+                clean = known.redact(clean)
+            if clean != message:
+                record.msg, record.args = clean, ()
+            return record
+
+        logging.setLogRecordFactory(redacted)
+    _LOGGED[secret.reveal()] = secret
+
+
 def load_secret(*names: str, environ: Mapping[str, str] | None = None) -> Secret | None:
     """The first of `NAME` (the key itself) or `NAME_FILE` (a file that holds it) that is set."""
     environ = os.environ if environ is None else environ
@@ -78,4 +104,6 @@ def _checked(value: str, where: str) -> Secret:
         raise PhysPlanError(
             f"{where} does not hold a key: it must be one line of printable ASCII without spaces."
         )
-    return Secret(value)
+    secret = Secret(value)
+    keep_out_of_logs(secret)
+    return secret

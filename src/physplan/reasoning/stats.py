@@ -65,6 +65,8 @@ def statistics(folder: str | os.PathLike[str]) -> CheckStatistics:
         raise PhysPlanError(f"{folder} is not a folder: give the folder that holds the plans.")
     result = CheckStatistics()
     for path in sorted(folder.rglob("*.json")):
+        if path.name.startswith("."):
+            continue  # a write that was cut off
         try:
             value = parse_json(path.read_bytes(), Limits.NONE)
             if not (isinstance(value, dict) and "events" in value and "provenance" in value):

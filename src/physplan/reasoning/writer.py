@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from physplan.graph import Consume, Link, Spawn, Unlink, Update
 from physplan.reasoning.instruction import CLOSING
-from physplan.reasoning.naming import refer
+from physplan.reasoning.naming import identifier, refer
 from physplan.reasoning.protocol import KeyframeTask
 
 # (a, r, b) as an arrangement that can be seen; {no} is "no longer " where it is gone.
@@ -125,8 +125,7 @@ def _counted(category: str, count: int) -> str:
 def _words(task: KeyframeTask, value: str) -> str:
     """A value without identifiers: those of objects that can be seen are described, others left out."""
     for id in sorted({*task.graph.ids, *task.target.ids}, key=len, reverse=True):
-        if id in value:
-            value = value.replace(id, _call(task, id))
+        value = identifier(id).sub(_call(task, id).replace("\\", " "), value)
     return re.sub(r"\s*\w*#\s?\d+", "", value).strip(" .") or "changed"
 
 
