@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -14,6 +15,7 @@ GradientMode = Literal["exact", "fused", "direct"]
 CombineAt = Literal["clean", "preview"]
 WeightAt = Literal["clean", "noisy", "both"]
 Fill = Literal["occupancy", "log", "feature"]
+FillMatched = Literal["none", "spawned", "all"]
 Suppress = Literal["occupancy", "log"]
 
 
@@ -26,9 +28,13 @@ class MeasureConfig:
     first_temperature: float | None = (
         None  # tau at the first guided step, falling to `temperature` at the last
     )
+    instance_level: float = 0.5  # occupancy above this is an instance; lower also sees the ghost of an object
     smallest_instance: int = 1  # cells; smaller components of a preview are noise
     fill: Fill = "occupancy"  # the count term's form for missing instances
-    suppress: Suppress = "occupancy"  # and for extra ones
+    fill_matched: FillMatched = (
+        "none"  # objects whose matched instances are filled up to the keyframe as well
+    )
+    suppress: Suppress = "occupancy"  # the count term's form for extra instances
     ignore_lookalikes: bool = (
         True  # do not suppress what looks like o in the keyframe as well, without being o
     )
@@ -38,7 +44,18 @@ class MeasureConfig:
     def __post_init__(self) -> None:
         if self.temperature <= 0 or (self.first_temperature or 1) <= 0:
             raise PhysPlanError("The occupancy's temperature must be above 0, for example 0.1.")
-        _one_of(fill=(self.fill, Fill), suppress=(self.suppress, Suppress))
+        if not 0 < self.instance_level < 1:
+            raise PhysPlanError("instance_level must lie between 0 and 1; the paper's is 0.5.")
+        _one_of(
+            fill=(self.fill, Fill),
+            fill_matched=(self.fill_matched, FillMatched),
+            suppress=(self.suppress, Suppress),
+        )
+
+    @property
+    def instance_similarity(self) -> float:
+        """The similarity at which occupancy is `instance_level`, at the final temperature."""
+        return self.threshold + self.temperature * math.log(self.instance_level / (1 - self.instance_level))
 
     def temperature_at(self, progress: float) -> float:
         """tau when the share `progress` of the guided steps is done."""

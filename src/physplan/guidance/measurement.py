@@ -42,6 +42,7 @@ class Comparison:
     preview: Instances
     keyframe: Instances
     matching: Matching
+    spawned: bool
 
     def unions(self) -> list[Tensor]:
         """R_jl = P_j | Q_l of every matched pair."""
@@ -68,7 +69,7 @@ def compare(
         return {}
     references = torch.stack([known.reference for known in target.objects.values()])
     similar = similarity(features, references)
-    found = (similar.detach() > config.threshold).cpu().numpy()
+    found = (similar.detach() > config.instance_similarity).cpu().numpy()
     preview_logits = logits(similar, threshold=config.threshold, temperature=temperature)
     compared = {}
     for row, (node, known) in enumerate(target.objects.items()):
@@ -80,6 +81,7 @@ def compare(
             preview=instances,
             keyframe=known.instances,
             matching=match(instances, known.instances),
+            spawned=known.spawned,
         )
     return compared
 
@@ -156,6 +158,8 @@ def count(seen: Comparison, target: EventTarget, features: Tensor, config: Measu
     """Eq. 6 for one object; a constant 0, without a graph to pass back through, when all is matched."""
     parts = []
     extra, missing = seen.matching.extra, seen.matching.missing
+    if config.fill_matched == "all" or (config.fill_matched == "spawned" and seen.spawned):
+        missing = tuple(range(len(seen.keyframe)))
     if extra and config.suppress == "occupancy":
         parts.append(terms.suppress(seen.logits.sigmoid(), seen.preview, extra))
     elif extra:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -19,6 +18,7 @@ from physplan.guidance.schedule import FRAME_GUIDANCE as FRAME_GUIDANCE_SCHEDULE
 from physplan.guidance.schedule import Schedule
 from physplan.perception.evidence import Evidence
 from physplan.perception.protocol import DepthEstimator, FeatureEncoder
+from physplan.registry import did_you_mean
 from physplan.video.protocol import Conditioning, VideoModel
 
 PHYSPLAN = GuidanceConfig()
@@ -66,9 +66,7 @@ def method_config(
         return physplan
     if name in ABLATIONS:
         return ABLATIONS[name](physplan)
-    near = difflib.get_close_matches(name, METHODS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(METHODS)}."
-    raise PhysPlanError(f"There is no guidance method {name!r}: {hint}")
+    raise PhysPlanError(f"There is no guidance method {name!r}. {did_you_mean(name, METHODS)}")
 
 
 def guide(

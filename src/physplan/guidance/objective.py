@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Protocol
 
@@ -18,6 +17,7 @@ from physplan.guidance.selection import TermSpec
 from physplan.guidance.targets import build_targets, resize
 from physplan.perception.evidence import Evidence, KeyframeEvidence
 from physplan.perception.protocol import DepthEstimator, FeatureEncoder, normalise_depth
+from physplan.registry import did_you_mean
 
 
 class Objective(Protocol):
@@ -138,8 +138,7 @@ def build_objective(
         elif name in LOSSES:
             parts.append(CustomObjective(name, chain, evidence))
         else:
-            known = (*BUILT_IN, *LOSSES)
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(known)}."
-            raise PhysPlanError(f"There is no loss named {name!r}: {hint}")
+            raise PhysPlanError(
+                f"There is no loss named {name!r}. {did_you_mean(name, (*BUILT_IN, *LOSSES))}"
+            )
     return parts[0] if len(parts) == 1 else SumOfObjectives(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,7 @@ class ObjectTarget:
     similarity: Tensor  # [h, w], of the keyframe to the reference
     instances: Instances  # {Q_l}: the components of its mask; none for a consumed object
     lookalikes: NDArray[np.bool_]  # [h, w]: where the keyframe looks like the object without being it
+    spawned: bool  # whether the object is not in the first frame
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,8 +71,10 @@ def build_targets(
             objects[node] = describe(
                 features[number],
                 reference_feature(features[source], masks[source][node]),
-                masks[number].get(node, torch.zeros(grid, dtype=torch.bool)),
-                threshold=config.threshold,
+                masks[number].get(node, torch.zeros(grid, dtype=torch.bool, device=device)),
+                others=[mask for other, mask in masks[number].items() if other != node],
+                spawned=node not in chain.graph,
+                level=config.instance_similarity,
             )
         targets.append(
             EventTarget(
@@ -102,17 +105,31 @@ def reference_picture(
     return max(shown, default=None)
 
 
-def describe(features: Tensor, reference: Tensor, mask: Tensor, *, threshold: float) -> ObjectTarget:
-    """The object with this reference feature and this mask [h, w], in a keyframe with these features."""
+def describe(
+    features: Tensor,
+    reference: Tensor,
+    mask: Tensor,
+    *,
+    others: Sequence[Tensor],
+    spawned: bool,
+    level: float,
+) -> ObjectTarget:
+    """The object with this reference feature and this mask [h, w], in a keyframe with these features.
+
+    Lookalikes are cells whose similarity is above `level` and that lie in the masks of `others`, or are not
+    connected with the object's own mask.
+    """
     similar = similarity(features, reference[None])[0]
     own = mask.cpu().numpy()
-    looks = find_instances((similar > threshold).cpu().numpy())
-    touched = np.unique(looks.labels[own])
+    looks = find_instances((similar > level).cpu().numpy())
+    connected = np.isin(looks.labels, np.unique(looks.labels[own]))
+    foreign = torch.stack([*others, torch.zeros_like(mask)]).any(0).cpu().numpy() & ~own
     return ObjectTarget(
         reference=reference,
         similarity=similar,
         instances=find_instances(own),
-        lookalikes=(looks.labels > 0) & ~np.isin(looks.labels, touched),
+        lookalikes=(looks.labels > 0) & (foreign | ~connected),
+        spawned=spawned,
     )
 
 

@@ -1,0 +1,133 @@
+"""Instances, matching and regions: sets of cells, without gradient."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.spatial import Delaunay, QhullError
+
+from physplan.guidance.instances import averages, find_instances
+from physplan.guidance.matching import match
+from physplan.guidance.regions import hull, pool, region
+from physplan.guidance.update import normalised, region_weights, with_norm_of
+
+
+def grid(*boxes: tuple[int, int, int, int], size: tuple[int, int] = (20, 30)) -> np.ndarray:
+    mask = np.zeros(size, dtype=bool)
+    for left, top, right, bottom in boxes:
+        mask[top:bottom, left:right] = True
+    return mask
+
+
+def test_instances_are_connected_components_with_normalised_centroids():
+    found = find_instances(grid((0, 0, 4, 2), (10, 10, 20, 20)))
+    assert len(found) == 2
+    assert found.areas.tolist() == [8, 100]
+    np.testing.assert_allclose(found.centroids, [[2 / 30, 1 / 20], [15 / 30, 15 / 20]])
+
+
+def test_diagonal_neighbours_are_one_instance_and_small_ones_can_be_ignored():
+    mask = np.eye(6, dtype=bool)
+    assert len(find_instances(mask)) == 1
+    mask[0, 5] = True
+    assert len(find_instances(mask, smallest=2)) == 1
+
+
+def test_many_components_keep_their_labels():
+    mask = np.zeros((80, 80), dtype=bool)
+    mask[::2, ::2] = True  # 1600 of them, more than bfloat16 could count
+    found = find_instances(mask)
+    assert len(found) == 1600
+    assert averages(torch.from_numpy(found.labels).double(), found).tolist() == list(range(1, 1601))
+
+
+def test_no_instance_is_fine():
+    empty = find_instances(grid())
+    pair = match(empty, find_instances(grid((0, 0, 2, 2))))
+    assert (pair.pairs, pair.extra, pair.missing) == ((), (), (0,))
+    assert averages(torch.ones(20, 30), empty).shape == (0,)
+
+
+def test_matching_has_the_lowest_total_distance_not_the_nearest_first():
+    preview = find_instances(grid((8, 0, 10, 2), (14, 0, 16, 2)))
+    keyframe = find_instances(grid((12, 0, 14, 2), (2, 0, 4, 2)))
+    order = {tuple(np.round(c * [30, 20])) for c in keyframe.centroids}
+    assert order == {(3.0, 1.0), (13.0, 1.0)}
+    matched = match(preview, keyframe)
+    distance = sum(np.linalg.norm(preview.centroids[j] - keyframe.centroids[l]) for j, l in matched.pairs)
+    assert distance == pytest.approx((6 + 2) / 30)
+
+
+def test_left_over_instances_on_either_side_are_reported():
+    three, one = (
+        find_instances(grid((0, 0, 2, 2), (9, 0, 11, 2), (20, 0, 22, 2))),
+        find_instances(grid((9, 4, 11, 6))),
+    )
+    assert match(three, one).pairs == ((1, 0),)
+    assert match(three, one).extra == (0, 2)
+    assert match(one, three).missing == (0, 2)
+
+
+def test_the_region_is_the_hull_of_a_pair_and_unmatched_instances_as_they_are():
+    preview = find_instances(grid((2, 2, 4, 4), (26, 14, 30, 20)))
+    keyframe = find_instances(grid((12, 2, 14, 4)))
+    covered = region(preview, keyframe, match(preview, keyframe))
+    expected = grid((2, 2, 14, 4), (26, 14, 30, 20))
+    np.testing.assert_array_equal(covered, expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrays(bool, (9, 11), elements=st.booleans(), fill=st.just(False)))
+def test_the_hull_is_the_convex_hull_of_the_cells_centres(mask):
+    drawn = hull(mask)
+    assert (drawn | ~mask).all()
+    points = np.argwhere(mask)
+    cells = np.argwhere(np.ones_like(mask))
+    try:
+        inside = Delaunay(points).find_simplex(cells, tol=1e-9) >= 0
+    except (QhullError, ValueError):
+        return  # a line or less
+    np.testing.assert_array_equal(drawn, inside.reshape(mask.shape))
+
+
+def test_a_hull_is_drawn_in_less_than_five_milliseconds_at_feature_resolution():
+    mask = np.random.default_rng(0).random((64, 96)) > 0.7
+    hull(mask)
+    start = time.process_time()
+    for _ in range(10):
+        hull(mask)
+    assert (time.process_time() - start) / 10 < 5e-3
+
+
+@pytest.mark.parametrize("size", [(5, 6), (40, 60), (20, 30), (7, 11)])
+def test_pooling_equals_drawing_at_high_resolution_first(size):
+    cells = torch.from_numpy(grid((3, 4, 17, 11), (25, 15, 30, 20)))
+    fine = cells.float().repeat_interleave(77, 0).repeat_interleave(77, 1)  # 1540 x 2310
+    if fine.shape[0] % size[0] == 0 and fine.shape[1] % size[1] == 0:
+        expected = torch.nn.functional.adaptive_avg_pool2d(fine[None], size)[0]
+        torch.testing.assert_close(pool(cells, size), expected, atol=1e-5, rtol=0)
+    assert pool(cells, size).mean().item() == pytest.approx(cells.float().mean().item(), abs=1e-6)
+
+
+def test_normalised_gradients_have_norm_one_whatever_their_scale():
+    for scale in (1e-9, 1.0, 1e12):
+        assert normalised(scale * torch.randn(1, 4, 5, 6, 8)).norm().item() == pytest.approx(1, abs=1e-5)
+    assert not normalised(torch.zeros(3)).any()
+
+
+def test_a_gradient_with_nan_or_infinity_becomes_zero():
+    for broken in (float("nan"), float("inf")):
+        assert not normalised(torch.tensor([1.0, broken])).any()
+        assert not with_norm_of(torch.tensor([1.0, broken]), torch.ones(2)).any()
+
+
+def test_outside_the_region_the_weight_is_exactly_lambda():
+    weights = region_weights(pool(torch.from_numpy(grid((0, 0, 15, 20))), (4, 6)), 0.2)
+    assert weights[:, :3].eq(1).all()
+    assert weights[:, 3:].eq(0.2).all()
