@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev demo test test-slow lint mutants bench-graph
+.PHONY: help setup setup-dev demo test test-slow lint mutants bench-graph bench-plan
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,3 +42,6 @@ mutants: $(VENV)/.dev ## Switch each check off in turn: at least three tests mus
 
 bench-graph: $(VENV)/.base ## Checks and apply per second, at 40 and at 400 nodes
 	$(BIN)/python benchmarks/graph.py
+
+bench-plan: $(VENV)/.dev ## The planner's own time, and that independent calls run side by side
+	PYTHONPATH=tests:tests/reasoning $(BIN)/python benchmarks/plan.py
