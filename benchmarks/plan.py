@@ -55,9 +55,7 @@ def main() -> int:
             wall, _ = run(Site(server, Path(folder)), picture)
     own = statistics.median(own for _, own in times)
     instant = statistics.median(wall for wall, _ in times)
-    print(
-        f"planner's own time per plan (K = 3, 720x480, median of {PLANS}): {own * 1e3:.1f} ms (limit 50 ms)"
-    )
+    print(f"planner's own time per plan (K = 3, median of {PLANS}):         {own * 1e3:.1f} ms (limit 50 ms)")
     print(f"wall time per plan when the model answers at once:            {instant * 1e3:.1f} ms")
     print(
         f"wall time per plan when each of 8 calls takes {DELAY * 1e3:.0f} ms:        {wall:.2f} s "

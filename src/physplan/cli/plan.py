@@ -111,7 +111,7 @@ def _plan(args: argparse.Namespace) -> int:
         raise
     chain.save(output)
     unfinished.unlink(missing_ok=True)
-    show_chain(chain)
+    _show_chain(chain)
     _show_cost(calls, record)
     print(f"The plan is in {output}. Edit it as you like, then: physplan plan --check {output}")
     return 0
@@ -139,7 +139,7 @@ def _check(path: Path, output: str | None) -> int:
     from physplan.reasoning.recheck import recheck
 
     chain, notes = recheck(path)
-    show_chain(chain)
+    _show_chain(chain)
     for note in notes:
         print(note)
     if output:
@@ -167,21 +167,10 @@ def _stats(folder: str) -> int:
     return 0
 
 
-def show_chain(chain: EventChain) -> None:
-    """The chain as the paper's table A4."""
-    from rich.markup import escape
-    from rich.table import Table
+def _show_chain(chain: EventChain) -> None:
+    from physplan.drawing.table import plan_table
 
-    table = Table(
-        "i", "State", "Physical rule", "Edits", "d", "f", title=escape(chain.prompt), show_lines=True
-    )
-    for index, event in enumerate(chain.events, start=1):
-        states = "\n".join(f"{change.object}: {change.state}" for change in event.delta.states)
-        rules = "\n".join(dict.fromkeys(change.rule for change in event.delta.states))
-        edits = "\n".join(map(str, event.edits))
-        cells = (states, rules, edits, f"{event.delta.fraction:.2f}", str(event.anchor))
-        table.add_row(str(index), *map(escape, cells))
-    _console().print(table)
+    _console().print(plan_table(chain))
     for index, event in enumerate(chain.events, start=1):
         if event.instruction:
             print(f"keyframe {index}: {event.instruction}")
