@@ -19,6 +19,10 @@ def to_tensor(frames: Sequence[np.ndarray] | np.ndarray) -> Tensor:
     return torch.from_numpy(np.stack(list(frames))).permute(0, 3, 1, 2).float()
 
 
+def to_numpy(features: Tensor) -> np.ndarray:
+    return np.asarray(features.double().cpu().numpy())
+
+
 def resize_shorter(images: Tensor, side: int, *, mode: str = "bilinear", antialias: bool = False) -> Tensor:
     """The shorter side becomes `side`, the other in proportion (rounded down)."""
     height, width = images.shape[-2:]

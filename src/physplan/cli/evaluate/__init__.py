@@ -7,14 +7,14 @@ import importlib
 from typing import Any
 
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`.
-BENCHMARKS = ("physics_iq", "phygenbench")
+BENCHMARKS = ("physics_iq", "phygenbench", "vbench", "frechet")
 
 EXAMPLES = """\
 examples:
   physplan evaluate physics-iq --generated videos/ --real benchmark/ --descriptions descriptions.csv
   physplan evaluate phygenbench --scores recorded.json --reported
   physplan evaluate vbench --results vbench_eval_results.json --format latex
-  physplan evaluate fvd --generated videos/ --real reference/ --model MCG-NJU/videomae-base-finetuned-ssv2
+  physplan evaluate fvd --generated videos/ --real reference/ --extractor videomae:path/to/videomae
   physplan evaluate cost runs/ --reported
 
 Every benchmark is a list of independent cases: a rerun does only what is missing. --workers N uses N

@@ -1,0 +1,1 @@
+"""VBench's seven quality dimensions, and the Quality Score that weighs them."""
