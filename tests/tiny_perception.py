@@ -212,6 +212,8 @@ def sam3(folder: Path) -> Path:
 def clip_tokenizer(folder: Path) -> CLIPTokenizer:
     letters = "abcdefghijklmnopqrstuvwxyz0123456789#"
     tokens = [*letters, *(f"{letter}</w>" for letter in letters), "<|startoftext|>", "<|endoftext|>"]
-    tokenizer = CLIPTokenizer(vocab={token: index for index, token in enumerate(tokens)}, merges=[])
+    tokenizer = CLIPTokenizer(
+        vocab={token: index for index, token in enumerate(tokens)}, merges=[], model_max_length=77
+    )
     tokenizer.save_pretrained(folder)
     return tokenizer

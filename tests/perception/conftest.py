@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests import tiny_perception
+
+import tiny_perception
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests import tiny_perception
 
+import tiny_perception
 from physplan.perception import normalise_depth
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS
 

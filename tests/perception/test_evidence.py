@@ -8,16 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from tests.scenes import (
-    MELTING_FIRST,
-    MELTING_KEYFRAMES,
-    SIZE,
-    Box,
-    ColourSegmenter,
-    draw,
-    melting_chain,
-    row_depth,
-)
 
 from physplan.errors import PhysPlanError
 from physplan.graph import Edge, Node, StateGraph
@@ -30,6 +20,16 @@ from physplan.perception import (
 )
 from physplan.perception.assignment import assign, centroid
 from physplan.perception.preview import save_previews
+from scenes import (
+    MELTING_FIRST,
+    MELTING_KEYFRAMES,
+    SIZE,
+    Box,
+    ColourSegmenter,
+    draw,
+    melting_chain,
+    row_depth,
+)
 
 
 def look(graph: StateGraph, *boxes: Box):

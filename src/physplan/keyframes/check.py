@@ -1,0 +1,165 @@
+"""Whether a keyframe shows its state: what belongs there is, what should be gone is, the rest is untouched.
+
+The paper puts a quarter of its failures down to keyframes, and an editor can always be asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from physplan.graph import EventChain
+from physplan.perception import (
+    DepthEstimator,
+    Instance,
+    KeyframeEvidence,
+    Segmenter,
+    keyframe_evidence,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckSettings:
+    """All are fractions: of what no edit touches, of brightness, of the longer side, of an object's place."""
+
+    max_drift: float = 0.03
+    visible: float = 0.1
+    margin: float = 0.05  # around edited objects, for shadows and what spills over an outline
+    still_there: float = 0.5  # covered of a consumed object's old place
+    meddled: float = 0.5  # changed of an object that no edit touches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyframeCheck:
+    """`problems` are phrases for the report and for an editor that reads."""
+
+    drift: float  # the share of what no edit touches that has visibly changed
+    problems: tuple[str, ...]
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Smaller is better: fewer problems, then less drift."""
+        return len(self.problems), self.drift
+
+
+def check_keyframe(
+    chain: EventChain,
+    event: int,
+    image: Tensor,
+    *,
+    first: KeyframeEvidence,
+    segmenter: Segmenter,
+    depth: DepthEstimator,
+    settings: CheckSettings | None = None,
+) -> KeyframeCheck:
+    """Look at the keyframe [3, H, W] of chain.events[event] with the evidence of the first frame."""
+    settings = settings or CheckSettings()
+    seen = keyframe_evidence(
+        chain.events[event].graph, image, known=first.masks, segmenter=segmenter, depth=depth
+    )
+    problems = [
+        *_absent(chain, first, seen),
+        *_lingering(
+            chain, event, first, segmenter.segment(image, _consumed_categories(chain, event)), settings
+        ),
+    ]
+    outside = ~edited_region(chain, event, first, seen, margin=settings.margin)
+    changed = visible_change(first.image, image, settings.visible)
+    problems += _meddled(chain, event, first, changed & outside, settings)
+    drift = float((changed & outside).sum() / outside.sum().clamp_min(1))
+    if drift > settings.max_drift:
+        problems.append(
+            f"{drift:.1%} of what no edit touches has changed ({settings.max_drift:.1%} is allowed)"
+        )
+    return KeyframeCheck(drift=drift, problems=tuple(problems))
+
+
+def visible_change(first: Tensor, image: Tensor, threshold: float) -> Tensor:
+    """Where two images [3, H, W] differ to the eye, as a bool map [H, W].
+
+    Both are blurred by a hundredth of their size, so that resampling, grain and compression do not count.
+    """
+    reach = max(1, round(max(first.shape) / 200))
+    difference = F.avg_pool2d(
+        (image - first)[None], 2 * reach + 1, stride=1, padding=reach, count_include_pad=False
+    )[0]
+    return difference.abs().amax(0) > threshold
+
+
+def edited_region(
+    chain: EventChain, event: int, first: KeyframeEvidence, seen: KeyframeEvidence, *, margin: float
+) -> Tensor:
+    """Where the net edits may change the picture: their objects then and now, with a margin.
+
+    An object without a mask may be anywhere in the place it comes from; one without any place, anywhere.
+    """
+    height, width = first.depth.shape
+    region = torch.zeros(height, width, dtype=torch.bool)
+    for node in _edited(chain, event):
+        places = [
+            masks[name]
+            for masks, name in ((first.masks, node), (seen.masks, node), (first.masks, chain.origin(node)))
+            if name in masks
+        ]
+        region |= torch.stack(places).any(0) if places else torch.ones_like(region)
+    reach = round(margin * max(height, width))
+    return F.max_pool2d(region[None].float(), 2 * reach + 1, stride=1, padding=reach)[0] > 0
+
+
+def _edited(chain: EventChain, event: int) -> list[str]:
+    return list(dict.fromkeys(node for edit in chain.events[event].net_edits for node in edit.targets()))
+
+
+def _absent(chain: EventChain, first: KeyframeEvidence, seen: KeyframeEvidence) -> list[str]:
+    # What the segmenter cannot see in the first frame either is not the editor's fault.
+    return [
+        f"the {chain.node(node).category} ({node}) is not to be seen"
+        for node in seen.missing
+        if node not in first.missing
+    ]
+
+
+def _consumed(chain: EventChain, event: int) -> list[str]:
+    return [node.id for node in chain.graph.nodes if node.id not in chain.events[event].graph]
+
+
+def _consumed_categories(chain: EventChain, event: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(chain.node(node).category for node in _consumed(chain, event)))
+
+
+def _lingering(
+    chain: EventChain,
+    event: int,
+    first: KeyframeEvidence,
+    instances: Sequence[Instance],
+    settings: CheckSettings,
+) -> list[str]:
+    """Consumed objects that still cover their old place, with more of their kind than there should be."""
+    problems = []
+    for node in _consumed(chain, event):
+        category = chain.node(node).category
+        masks = [one.mask.cpu() for one in instances if one.category == category]
+        living = sum(other.category == category for other in chain.events[event].graph.nodes)
+        if node not in first.masks or len(masks) <= living:
+            continue
+        old = first.masks[node]
+        covered = (torch.stack(masks).any(0) & old).sum() / old.sum()
+        if covered >= settings.still_there:
+            problems.append(f"the {category} ({node}) is still there")
+    return problems
+
+
+def _meddled(
+    chain: EventChain, event: int, first: KeyframeEvidence, changed: Tensor, settings: CheckSettings
+) -> list[str]:
+    """Objects that no edit touches and that look different all the same."""
+    edited = _edited(chain, event)
+    return [
+        f"the {chain.node(node).category} ({node}), which no edit touches, has changed"
+        for node, mask in first.masks.items()
+        if node not in edited and (changed & mask).sum() / mask.sum() > settings.meddled
+    ]

@@ -1,0 +1,78 @@
+"""Gemini's image model as the editor, as in the paper. The gateway stores, prices and retries."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from PIL import Image
+
+from physplan.errors import PhysPlanError
+from physplan.keyframes.framing import cut_out, nearest_ratio, pad_to_ratio
+from physplan.keyframes.protocol import EditRequest, NoPicture
+from physplan.reasoning.clients.protocol import Request
+from physplan.reasoning.gateway import Gateway
+from physplan.reasoning.picture import Picture
+from physplan.reasoning.settings import CallSettings, connect
+
+RATIOS = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
+
+
+class GeminiEditor:
+    """`image_size` is the model's own scale ("1K", "2K", "4K"); it decides the price."""
+
+    def __init__(
+        self, gateway: Gateway, *, model: str = "gemini-3-pro-image-preview", image_size: str = "1K"
+    ) -> None:
+        self.gateway, self.model, self.image_size = gateway, model, image_size
+        self.at_once = gateway.policy.at_once
+
+    @classmethod
+    def connect(cls, settings: CallSettings | None = None, **options: Any) -> GeminiEditor:
+        """With the key of the environment; the settings say where answers, costs and the budget are."""
+        settings = settings or CallSettings()
+        if settings.model:
+            options = {"model": settings.model, **options}
+        return cls(connect("gemini", settings), **options)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {"editor": "gemini", "model": self.model, "image_size": self.image_size}
+
+    def edit(self, request: EditRequest) -> Image.Image:
+        ratio = nearest_ratio(request.image.size, RATIOS)
+        # A picture of another shape would come back reframed, and every mask would be off.
+        padded, place = pad_to_ratio(request.image, ratio)
+        reply = self.gateway.ask(
+            Request(
+                purpose="keyframe",
+                model=self.model,
+                text=_text(request),
+                images=(Picture.of(padded).part,),
+                temperature=None,
+                seed=request.seed,
+                output="image",
+                options={"aspect_ratio": ratio, "image_size": self.image_size},
+            )
+        ).reply
+        if not reply.images:
+            said = " ".join(reply.text.split())[:200] or "nothing"
+            raise NoPicture(f"{self.model} drew no picture for keyframe {request.event + 1}; it said: {said}")
+        return cut_out(_decode(reply.images[-1].data, self.model), place, request.image.size)
+
+
+def _text(request: EditRequest) -> str:
+    if not request.complaints:
+        return request.instruction
+    return (
+        f"{request.instruction}\nAn earlier drawing was refused. Avoid this: {'; '.join(request.complaints)}."
+    )
+
+
+def _decode(data: bytes, model: str) -> Image.Image:
+    try:
+        with Image.open(io.BytesIO(data)) as opened:
+            return Picture.of(opened).image
+    except (OSError, ValueError, SyntaxError, PhysPlanError, Image.DecompressionBombError):
+        raise NoPicture(f"{model} sent a picture that cannot be read.") from None

@@ -1,0 +1,124 @@
+"""Keyframe rendering (section 3.2): every state drawn from I_0, side by side, checked, redrawn if need be."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from PIL import Image
+
+from physplan.graph import EventChain
+from physplan.keyframes.check import CheckSettings, KeyframeCheck, check_keyframe
+from physplan.keyframes.framing import fit
+from physplan.keyframes.protocol import EditRequest, KeyframeEditor, NoPicture
+from physplan.keyframes.store import DrawingStore, drawing_key
+from physplan.perception import DepthEstimator, Segmenter, first_frame_evidence
+from physplan.perception.images import to_tensor
+from physplan.reasoning.parallel import side_by_side
+from physplan.reasoning.planner import keyframe_tasks
+from physplan.reasoning.writer import write_instruction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderSettings:
+    """A keyframe that fails its check is drawn again at most `redraws` times."""
+
+    redraws: int = 2
+    check: CheckSettings = field(default_factory=CheckSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Keyframe:
+    """The best drawing of a state, and what is still off with it."""
+
+    event: int
+    image: Image.Image
+    instruction: str
+    attempts: int
+    check: KeyframeCheck
+
+    def report(self) -> str:
+        tries = "1 drawing" if self.attempts == 1 else f"best of {self.attempts} drawings"
+        verdict = "; ".join(self.check.problems) or "nothing is off"
+        return f"Keyframe {self.event + 1} ({tries}, drift {self.check.drift:.1%}): {verdict}."
+
+
+def render_keyframes(
+    chain: EventChain,
+    image: Image.Image,
+    *,
+    editor: KeyframeEditor,
+    segmenter: Segmenter,
+    depth: DepthEstimator,
+    seed: int = 0,
+    settings: RenderSettings | None = None,
+    store: str | os.PathLike[str] | None = None,
+    on_keyframe: Callable[[Keyframe], None] | None = None,
+) -> tuple[Keyframe, ...]:
+    """One keyframe per event, each edited from the first frame. The folder `store` keeps every drawing."""
+    rules = settings or RenderSettings()
+    first = first_frame_evidence(chain.graph, to_tensor(image), segmenter=segmenter, depth=depth)
+    drawings = DrawingStore(store)
+    looking = threading.Lock()  # the networks that look are shared by all threads
+
+    def render(event: int) -> Keyframe:
+        request = EditRequest(
+            image=image,
+            instruction=instruction_of(chain, event),
+            event=event,
+            chain=chain,
+            first=first,
+            seed=seed,
+        )
+        best: tuple[Image.Image, KeyframeCheck] | None = None
+        refusal = ""
+        attempts = 0
+        while attempts <= rules.redraws and (best is None or best[1].problems):
+            attempts += 1
+            try:
+                drawn = _draw(editor, request, drawings)
+            except NoPicture as error:
+                refusal = str(error)
+            else:
+                with looking:
+                    check = check_keyframe(
+                        chain,
+                        event,
+                        to_tensor(drawn),
+                        first=first,
+                        segmenter=segmenter,
+                        depth=depth,
+                        settings=rules.check,
+                    )
+                if best is None or check.rank < best[1].rank:
+                    best = drawn, check
+                request = replace(request, complaints=check.problems)
+            # Far apart, so that one seed's second attempt is not the next seed's first.
+            request = replace(request, seed=request.seed + 1_000_003)
+        if best is None:
+            raise NoPicture(f"{refusal} Given up after {attempts} attempts: try another seed or editor.")
+        drawn, check = best
+        keyframe = Keyframe(
+            event=event, image=drawn, instruction=request.instruction, attempts=attempts, check=check
+        )
+        if on_keyframe:
+            on_keyframe(keyframe)
+        return keyframe
+
+    return tuple(side_by_side(render, range(len(chain.events)), at_once=editor.at_once))
+
+
+def instruction_of(chain: EventChain, event: int) -> str:
+    """The plan's instruction; written from the net edits where it has none, as in a plan made by hand."""
+    return chain.events[event].instruction or write_instruction(keyframe_tasks(chain)[event])
+
+
+def _draw(editor: KeyframeEditor, request: EditRequest, drawings: DrawingStore) -> Image.Image:
+    key = drawing_key(request, editor.identity)
+    if (stored := drawings.get(key)) is not None:
+        return stored
+    drawn = fit(editor.edit(request), request.image.size)
+    drawings.put(key, drawn)
+    return drawn
