@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from physplan.guidance.config import GuidanceConfig
-from physplan.guidance.measurement import Measured
 from physplan.guidance.objective import Objective
 from physplan.guidance.previews import Active, Preview, look
 from physplan.guidance.records import TermRecord
@@ -39,7 +38,7 @@ class Direction:
     clean: Tensor  # z_{0|t}, detached
     terms: tuple[TermRecord, ...]
     previews: Mapping[int, Tensor]
-    measured: tuple[Measured, ...]
+    regions: Mapping[str, Tensor | None]  # by event and term
 
 
 @dataclass(kw_only=True, eq=False)
@@ -79,7 +78,7 @@ def direction(
     outside = config.outside_weight if weighted else 1.0
     collected = _Collected(cotangent=torch.zeros_like(clean))
     previews: dict[int, Tensor] = {}
-    measured: list[Measured] = []
+    regions: dict[str, Tensor | None] = {}
     for event, window in windows.items():
         preview = look(
             model,
@@ -93,7 +92,7 @@ def direction(
         )
         _collect(collected, preview, config, outside, conditioning.noise.frozen)
         previews[event] = preview.frame.detach()
-        measured += preview.measured
+        regions |= preview.regions
         del preview  # its graph goes before the next anchor is decoded
     gradient = _pass_back(collected, z, clean, config, outside)
     gradient[:, :, : conditioning.noise.frozen] = 0
@@ -103,7 +102,7 @@ def direction(
         clean=clean.detach(),
         terms=_records(collected),
         previews=previews,
-        measured=tuple(measured),
+        regions=regions,
     )
 
 
@@ -122,7 +121,7 @@ def _collect(
         for term in preview.active:
             collected.norms.append((term, term.pixels.norm()))
             if config.normalise == "whole":
-                pixels += term.measured.spec.weight * finite(term.pixels)
+                pixels += term.spec.weight * finite(term.pixels)
             else:
                 pixels += _weighted(term, term.pixels, config, outside)
         gradient = collected.shared(preview.back(pixels))
@@ -151,7 +150,7 @@ def _pass_back(
         cotangent[:, :, window.latents] = gradient
         (noisy,) = torch.autograd.grad(clean, z, cotangent, retain_graph=left > 0)
         collected.norms.append((term, noisy.norm()))
-        total += term.measured.spec.weight * _weights(term, noisy, outside) * normalised(noisy)
+        total += term.spec.weight * _weights(term, noisy, outside) * normalised(noisy)
     if collected.apart or not collected.norms:
         return total
     if config.gradient == "direct":
@@ -169,7 +168,7 @@ def _pass_back(
 
 def _weighted(term: Active, gradient: Tensor, config: GuidanceConfig, outside: float) -> Tensor:
     """One summand of eq. 10, at z0 or at the frame."""
-    unit = term.measured.spec.weight * normalised(gradient)
+    unit = term.spec.weight * normalised(gradient)
     if config.gradient == "fused" and config.weight_at == "noisy":
         return unit
     return _weights(term, gradient, outside) * unit
@@ -178,7 +177,7 @@ def _weighted(term: Active, gradient: Tensor, config: GuidanceConfig, outside: f
 def _weights(term: Active, gradient: Tensor, outside: float) -> Tensor:
     """Omega_k + lambda (1 - Omega_k) on the grid of `gradient` [..., h, w], the same for all leading axes."""
     size = (gradient.shape[-2], gradient.shape[-1])
-    region = term.measured.region
+    region = term.region
     if outside == 1 or region is None:
         return gradient.new_ones(size)
     return region_weights(pool(region, size), outside)
@@ -197,7 +196,7 @@ def _records(collected: _Collected) -> tuple[TermRecord, ...]:
         fine = math.isfinite(norm) and not broken
         made.append(
             TermRecord.of(
-                term.measured.spec,
+                term.spec,
                 value=term.value,
                 gradient_norm=norm,
                 skipped=None if fine else "its gradient is NaN or infinite",

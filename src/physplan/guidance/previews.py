@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -12,15 +13,17 @@ from torch import Tensor
 from physplan.guidance.measurement import Measured
 from physplan.guidance.objective import Objective
 from physplan.guidance.records import TermRecord
+from physplan.guidance.selection import TermSpec
 from physplan.video.frames import Window
 from physplan.video.protocol import VideoModel
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Active:
-    """A term that has something to say about this preview."""
+    """A term that has something to say about this preview; it holds no graph."""
 
-    measured: Measured
+    spec: TermSpec
+    region: Tensor | None
     value: float
     pixels: Tensor  # its gradient [3, H, W] at the decoded frame
 
@@ -35,7 +38,7 @@ class Preview:
     frame: Tensor  # [3, H, W], a function of it
     active: tuple[Active, ...]
     idle: tuple[TermRecord, ...]  # terms without a gradient: satisfied or skipped
-    measured: tuple[Measured, ...]
+    regions: Mapping[str, Tensor | None]  # of every term that was measured, by event and term
 
     def back(self, pixels: Tensor, *, again: bool = False) -> Tensor:
         """Pass a gradient at the frame back through the decoder; `again` when more of them follow."""
@@ -70,7 +73,7 @@ def look(
             idle.append(TermRecord.of(term.spec, value=value))
         else:
             (gradient,) = torch.autograd.grad(term.value, pixels, retain_graph=True)
-            active.append(Active(measured=term, value=value, pixels=gradient))
+            active.append(Active(spec=term.spec, region=term.region, value=value, pixels=gradient))
     return Preview(
         event=event,
         window=window,
@@ -78,7 +81,7 @@ def look(
         frame=frame,
         active=tuple(active),
         idle=tuple(idle),
-        measured=measured,
+        regions={term.spec.label: term.region for term in measured if term.value is not None},
     )
 
 

@@ -24,6 +24,10 @@ class TermRecord:
     gradient_norm: float | None = None  # before normalisation; None when the term gave no gradient
     skipped: str | None = None  # why
 
+    @property
+    def label(self) -> str:
+        return TermSpec(event=self.event, name=self.term, objects=self.objects).label
+
     @classmethod
     def of(cls, spec: TermSpec, **outcome: Any) -> TermRecord:
         return cls(event=spec.event, term=spec.name, objects=spec.objects, **outcome)
@@ -51,7 +55,7 @@ class Progress:
     clean: Tensor  # z_{0|t} [1, C, F, H, W]
     terms: tuple[TermRecord, ...] = ()
     previews: Mapping[int, Tensor] = field(default_factory=dict)  # event -> decoded frame [3, H, W]
-    regions: Mapping[str, Tensor | None] = field(default_factory=dict)  # "event: term(objects)" -> [h, w]
+    regions: Mapping[str, Tensor | None] = field(default_factory=dict)  # by `TermRecord.label`: [h, w]
 
 
 # Return False to let the rest of the run go unguided; raise StopRun to end it with the clean estimate so far.
@@ -72,10 +76,7 @@ class GuidanceResult:
         """How often each term was skipped, by term and reason."""
         return dict(
             Counter(
-                f"event {term.event + 1}, {term.term}({', '.join(term.objects)}): {term.skipped}"
-                for step in self.steps
-                for term in step.terms
-                if term.skipped
+                f"{term.label}: {term.skipped}" for step in self.steps for term in step.terms if term.skipped
             )
         )
 

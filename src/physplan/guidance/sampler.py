@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -124,9 +124,6 @@ def _report(
 ) -> bool:
     if on_progress is None:
         return True
-    regions: Mapping[str, Tensor | None] = {
-        f"event {term.spec.event + 1}, {term.spec}": term.region for term in found.measured
-    }
     seen = Progress(
         step=n,
         num_steps=num_steps,
@@ -135,6 +132,6 @@ def _report(
         clean=found.clean,
         terms=found.terms,
         previews=found.previews,
-        regions=regions,
+        regions=found.regions,
     )
     return on_progress(seen) is not False

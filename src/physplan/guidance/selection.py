@@ -18,6 +18,10 @@ class TermSpec:
     objects: tuple[str, ...] = ()
     weight: int = 1  # how many edits select this very term: equal gradients are computed once
 
+    @property
+    def label(self) -> str:
+        return f"event {self.event + 1}, {self}"
+
     def __str__(self) -> str:
         return f"{self.name}({', '.join(self.objects)})"
 
