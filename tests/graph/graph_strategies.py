@@ -96,7 +96,7 @@ class RandomChain:
             graph=self.graph,
             deltas=self.deltas,
             edits=self.edits,
-            provenance={"seed": 1},
+            provenance={"seed": 1, "model": None, "nested": [{"a": None}]},
         )
 
 

@@ -182,9 +182,9 @@ def test_errors_of_files_name_the_file(tmp_path: Path) -> None:
         EventChain.load(path)
     path.write_text('{"a": \n1,}')
     with pytest.raises(ParseError, match=r"plan\.json: line 2, column 3: not valid JSON"):
-        parse_file(path)
+        parse_file(path, parse_json)
     path.write_text('{"schema_version": 9}')
     with pytest.raises(ParseError, match=r"plan\.json: \$: lacks the field"):
         EventChain.load(path)
     with pytest.raises(ParseError, match="cannot be read"):
-        parse_file(tmp_path)
+        parse_file(tmp_path, parse_json)

@@ -13,8 +13,8 @@ from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import Consume, GraphEdit, Spawn, edits_from_json, edits_to_json
 from physplan.graph.errors import InvalidChain, ParseError, RejectedEdits
 from physplan.graph.net import net_difference
-from physplan.graph.parsing import parse_file
-from physplan.graph.reading import Limits, in_file, located, read_integer, read_list, read_object
+from physplan.graph.parsing import parse_file, parse_json
+from physplan.graph.reading import Limits, located, read_integer, read_list, read_object
 from physplan.graph.state import Node, StateGraph
 from physplan.graph.timing import anchors
 
@@ -161,8 +161,8 @@ class EventChain:
             raise ParseError(
                 f"{at}.schema_version", f"this version reads schema {SCHEMA_VERSION}, not {version}"
             )
-        if not isinstance(fields["prompt"], str):
-            raise ParseError(f"{at}.prompt", "must be a string")
+        with located(f"{at}.prompt"):
+            _require_prompt(fields["prompt"])
         num_frames = read_integer(fields["num_frames"], f"{at}.num_frames")
         graph = StateGraph.from_json(fields["graph"], limits=limits, at=f"{at}.graph")
         entries = [
@@ -181,7 +181,7 @@ class EventChain:
         for i, instruction in enumerate(instructions):
             if not isinstance(instruction, str | None):
                 raise ParseError(f"{at}.events[{i}].instruction", "must be a string")
-        provenance = read_object(fields.get("provenance", {}), f"{at}.provenance")
+        read_object(provenance := fields.get("provenance", {}), f"{at}.provenance")
         with located(f"{at}.events"):
             chain = cls.build(
                 prompt=fields["prompt"],
@@ -205,9 +205,10 @@ class EventChain:
     def load(
         cls, path: str | os.PathLike[str], *, limits: Limits = Limits.NONE, recompute: bool = False
     ) -> EventChain:
-        value = parse_file(path, limits)
-        with in_file(path):
-            return cls.from_json(value, limits=limits, recompute=recompute)
+        def parse(text: bytes, limits: Limits) -> EventChain:
+            return cls.from_json(parse_json(text, limits), limits=limits, recompute=recompute)
+
+        return parse_file(path, parse, limits)
 
 
 def _compare_derived(chain: EventChain, entries: list[dict[str, Any]], limits: Limits, at: str) -> None:

@@ -6,7 +6,8 @@ import json
 import math
 import os
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import GraphEdit, edits_from_json
@@ -15,6 +16,7 @@ from physplan.graph.reading import Limits, in_file, read_list, read_object
 from physplan.graph.state import StateGraph
 from physplan.graph.text import shorten
 
+T = TypeVar("T")
 _DEFAULT = Limits()
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _BRACKETS = re.compile(r"[\[\]{}]")
@@ -74,10 +76,12 @@ def parse_json(text: str | bytes, limits: Limits = _DEFAULT) -> Any:
     return value
 
 
-def parse_file(path: str | os.PathLike[str], limits: Limits = Limits.NONE) -> Any:
-    """The JSON value in a file, read no further than the limit."""
+def parse_file(
+    path: str | os.PathLike[str], parse: Callable[[bytes, Limits], T], limits: Limits = Limits.NONE
+) -> T:
+    """`parse` a file, read no further than the limit; errors name the file and the place in it."""
     with in_file(path), open(path, "rb") as file:
-        return parse_json(file.read(limits.max_bytes + 1), limits)
+        return parse(file.read(limits.max_bytes + 1), limits)
 
 
 def parse_graph(reply: object, limits: Limits = _DEFAULT) -> StateGraph:

@@ -1,0 +1,84 @@
+"""One card of the picture: a box in the colour of what happened to its object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from physplan.drawing.cards import Card, Mark
+from physplan.drawing.shapes import Rect, Shape, Text, text_width, wrap
+
+CARD = 236.0  # width of a card
+PAD = 11.0
+BODY, SMALL, TITLE = 13.0, 12.0, 15.0
+
+INK, MUTED, FAINT = "#1f2937", "#6b7280", "#a3abb8"
+GREEN, RED, AMBER, SLATE = "#15803d", "#b91c1c", "#b45309", "#475569"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    border: str
+    fill: str
+    title: str
+    change: str
+    width: float = 1.2
+    dashed: bool = False
+
+
+LOOKS = {
+    Mark.FIRST: Look("#94a3b8", "#ffffff", INK, INK),
+    Mark.SAME: Look("#e5e8ee", "#fafbfc", FAINT, FAINT),
+    Mark.CHANGED: Look("#d97706", "#fff8eb", INK, AMBER, 2.0),
+    Mark.NEW: Look("#16a34a", "#effcf3", INK, GREEN, 2.0),
+    Mark.GONE: Look("#dc2626", "#fef4f4", MUTED, RED, 1.6, dashed=True),
+}
+
+
+def _card_lines(card: Card) -> list[tuple[str, float, str, bool]]:
+    """The lines under a card's title: text, size, colour, bold."""
+    look = LOOKS[card.mark]
+    inner = CARD - 2 * PAD
+    lines: list[tuple[str, float, str, bool]] = []
+    for change, was in card.changes:
+        lines += [(line, BODY, look.change, True) for line in wrap(change, BODY, inner, bold=True)]
+        lines += [(line, SMALL, MUTED, False) for line in wrap(was or "", SMALL, inner)]
+    for fact in card.facts:
+        lines += [(line, SMALL, MUTED, False) for line in wrap(fact, SMALL, inner)]
+    return lines
+
+
+def card_height(card: Card) -> float:
+    return 20 + PAD + 17 * len(_card_lines(card)) + (4 if _card_lines(card) else 0)
+
+
+def draw_card(card: Card, left: float, top: float) -> list[Shape]:
+    look = LOOKS[card.mark]
+    shapes: list[Shape] = [
+        Rect(
+            x=left, y=top, width=CARD, height=card_height(card), fill=look.fill, stroke=look.border,
+            stroke_width=look.width, radius=7, dashed=look.dashed,
+        )
+    ]  # fmt: skip
+    title = _fit(card.id, TITLE, CARD - 2 * PAD, bold=True)
+    struck = card.mark is Mark.GONE
+    baseline = top + 20
+    shapes.append(
+        Text(x=left + PAD, y=baseline, text=title, size=TITLE, fill=look.title, bold=True, struck=struck)
+    )
+    used = text_width(title, TITLE, bold=True)
+    if card.category != card.id.rpartition("#")[0]:
+        category = _fit(card.category, SMALL, CARD - 2 * PAD - used - 8)
+        fill = look.title if card.mark is Mark.SAME else MUTED
+        shapes.append(Text(x=left + PAD + used + 8, y=baseline, text=category, size=SMALL, fill=fill))
+    for line, size, fill, bold in _card_lines(card):
+        baseline += 17
+        shapes.append(Text(x=left + PAD, y=baseline + 2, text=line, size=size, fill=fill, bold=bold))
+    return shapes
+
+
+def _fit(text: str, size: float, width: float, bold: bool = False) -> str:
+    if text_width(text, size, bold) <= width:
+        return text
+    while text and text_width(text + "…", size, bold) > width:
+        text = text[:-1]
+    return text + "…" if text else ""

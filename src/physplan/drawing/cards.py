@@ -1,0 +1,112 @@
+"""What a plan's picture says: for each object and each state a card, with the change that made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from physplan.drawing.words import key_words, relation_words, told_by
+from physplan.graph import Consume, Event, EventChain, Link, Node, Spawn, StateGraph, Unlink, Update
+
+
+class Mark(StrEnum):
+    """How a card is drawn."""
+
+    FIRST = "first"  # as found in the first frame
+    SAME = "same"
+    CHANGED = "changed"
+    NEW = "new"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """`changes` (what, and what was before) are the point of the card; `facts` are what else is known."""
+
+    id: str
+    category: str
+    mark: Mark
+    changes: tuple[tuple[str, str | None], ...] = ()
+    facts: tuple[str, ...] = ()
+
+
+def first_cards(graph: StateGraph) -> dict[str, Card]:
+    return {
+        node.id: Card(node.id, node.category, Mark.FIRST, facts=_facts(node, graph)) for node in graph.nodes
+    }
+
+
+def event_cards(before: StateGraph, event: Event) -> dict[str, Card]:
+    """A card for every object before or after the event."""
+    spawns = {edit.id: edit for edit in event.edits if isinstance(edit, Spawn)}
+    gone = {edit.o for edit in event.edits if isinstance(edit, Consume)}
+    scope = set(event.delta.objects()) | set(spawns)
+    cards: dict[str, Card] = {}
+    for node in (*before.nodes, *(event.graph.node(id) for id in spawns)):
+        changes = _changes(node.id, before, event, scope)
+        if node.id in gone:
+            cards[node.id] = Card(node.id, node.category, Mark.GONE, (("gone", None),))
+        elif node.id in spawns:
+            came = (f"new, from {node.source}", None)
+            cards[node.id] = Card(node.id, node.category, Mark.NEW, (came, *changes), _attributes(node))
+        else:
+            cards[node.id] = Card(node.id, node.category, Mark.CHANGED if changes else Mark.SAME, changes)
+    return cards
+
+
+def _facts(node: Node, graph: StateGraph) -> tuple[str, ...]:
+    edges = [edge for edge in graph.edges_of(node.id) if told_by(edge.a, edge.r, edge.b) == node.id]
+    relations = [relation_words(node.id, edge.a, edge.r, edge.b) for edge in edges]
+    return (*_attributes(node), *relations)
+
+
+def _attributes(node: Node) -> tuple[str, ...]:
+    return tuple(f"{key_words(key)}: {value}" for key, value in node.attributes.items())
+
+
+def _changes(
+    id: str, before: StateGraph, event: Event, scope: set[str]
+) -> tuple[tuple[str, str | None], ...]:
+    """What the event does to one object, each with what was before."""
+    changes: list[tuple[str, str | None]] = []
+    for edit in event.edits:
+        if isinstance(edit, Update) and edit.o == id:
+            was = before.node(id).attributes.get(edit.key) if id in before else None
+            changes.append((f"{key_words(edit.key)}: {edit.value}", was and f"was {was}"))
+        elif isinstance(edit, Link | Unlink) and id in edit.targets() and id in scope:
+            now = "now" if isinstance(edit, Link) else "no longer"
+            changes.append((f"{now} {relation_words(id, edit.a, edit.r, edit.b)}", None))
+    return tuple(dict.fromkeys(changes))
+
+
+def row_order(chain: EventChain) -> list[str]:
+    """Every object that appears, what is held above what holds it, new objects beside their source."""
+    holders: dict[str, str] = {}
+    first_seen = {node.id: node for graph in chain.graphs for node in graph.nodes}
+    for graph in chain.graphs:
+        for edge in graph.edges:
+            if told_by(edge.a, edge.r, edge.b) == edge.b:
+                holders.setdefault(edge.b, edge.a)
+    held: dict[str, list[str]] = {}
+    for id in first_seen:
+        if id in holders:
+            held.setdefault(holders[id], []).append(id)
+    order: list[str] = []
+    placed: set[str] = set()
+
+    def place(id: str) -> None:
+        if id in placed:
+            return
+        placed.add(id)
+        for child in held.get(id, ()):
+            place(child)
+        order.append(id)
+        for new in (node.id for node in first_seen.values() if node.source == id and node.id not in holders):
+            place(new)
+
+    for id in first_seen:
+        if id not in holders:
+            place(id)
+    for id in first_seen:  # what holds each other in turn over time
+        place(id)
+    return order

@@ -1,0 +1,37 @@
+"""A plan as one self-contained HTML page: the picture, and the edits in words."""
+
+from __future__ import annotations
+
+from html import escape
+
+from physplan.drawing.plan import draw_plan
+from physplan.drawing.svg import to_svg
+from physplan.drawing.words import edit_words
+from physplan.graph import Event, EventChain, GraphEdit
+
+_STYLE = """
+body { font: 15px/1.5 'Helvetica Neue', Helvetica, Arial, sans-serif; color: #1f2937; margin: 2rem; }
+svg { max-width: 100%; height: auto; }
+table { border-collapse: collapse; margin-top: 1rem; }
+th, td { text-align: left; vertical-align: top; padding: .5rem 1.2rem .5rem 0; }
+td { border-top: 1px solid #e5e8ee; }
+ul { margin: 0; padding-left: 1.1rem; }
+"""
+
+
+def to_html(chain: EventChain) -> str:
+    head = "<tr><th>event</th><th>frame</th><th>edits</th><th>net edits, from the first frame</th></tr>"
+    rows = "\n".join(_row(i, event) for i, event in enumerate(chain.events, 1))
+    title = f"<title>{escape(chain.prompt)}</title>"
+    header = f'<head>\n<meta charset="utf-8">\n{title}\n<style>{_STYLE}</style>\n</head>'
+    body = f"<body>\n{to_svg(draw_plan(chain))}<table>\n{head}\n{rows}\n</table>\n</body>"
+    return f'<!doctype html>\n<html lang="en">\n{header}\n{body}\n</html>\n'
+
+
+def _row(i: int, event: Event) -> str:
+    cells = (str(i), str(event.anchor), _list(event.edits), _list(event.net_edits))
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def _list(edits: tuple[GraphEdit, ...]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(edit_words(edit))}</li>' for edit in edits)}</ul>"

@@ -1,0 +1,89 @@
+"""What a picture is made of, whatever it is written as: rectangles, lines and text, in CSS pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rect:
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str | None = None
+    stroke: str | None = None
+    stroke_width: float = 1.0
+    radius: float = 0.0
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    points: tuple[Point, ...]
+    stroke: str
+    width: float = 1.0
+    dash: tuple[float, float] | None = None
+    arrow: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """One line of text; `y` is its baseline, `x` its start, or its middle when `centred`."""
+
+    x: float
+    y: float
+    text: str
+    size: float
+    fill: str
+    bold: bool = False
+    centred: bool = False
+    struck: bool = False
+
+
+Shape = Rect | Line | Text
+
+
+@dataclass(slots=True)
+class Picture:
+    width: float
+    height: float
+    title: str
+    background: str = "#ffffff"
+    shapes: list[Shape] = field(default_factory=list)
+
+
+@lru_cache(maxsize=64)
+def font(size: float) -> Any:
+    """Pillow's built-in outline font: no file of ours, none of the system's."""
+    from PIL import ImageFont
+
+    return ImageFont.load_default(size)
+
+
+def text_width(text: str, size: float, bold: bool = False) -> float:
+    """Measured with the PNG's font; the SVG's may be a little wider, hence the few percent more."""
+    return float(font(size).getlength(text)) * (1.09 if bold else 1.04)
+
+
+def wrap(text: str, size: float, width: float, bold: bool = False) -> list[str]:
+    """Lines of at most `width`; a word that is longer by itself is broken."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split():
+        joined = f"{line} {word}" if line else word
+        if text_width(joined, size, bold) <= width:
+            line = joined
+            continue
+        if line:
+            lines.append(line)
+        line = word
+        while text_width(line, size, bold) > width and len(line) > 1:
+            cut = max(i for i in range(1, len(line)) if i == 1 or text_width(line[:i], size, bold) <= width)
+            lines.append(line[:cut])
+            line = line[cut:]
+    return [*lines, line] if line else lines

@@ -1,0 +1,163 @@
+"""What this machine has: versions, devices, memory, disk, keys, extras, weights; and what a preset lacks."""
+
+from __future__ import annotations
+
+import ctypes.util
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from physplan.presets import Needs
+
+GB = 1e9
+PACKAGES = (
+    *("torch", "diffusers", "transformers", "accelerate", "safetensors", "huggingface-hub", "numpy", "scipy"),
+    *("pillow", "av", "pymunk", "google-genai", "openai", "gradio", "ray"),
+)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Something a preset needs and this machine lacks, and how to get it."""
+
+    kind: str  # key, server, extra, weights, memory, gpu
+    what: str
+    fix: str
+
+
+def versions() -> dict[str, str | None]:
+    """Installed versions, from the packages' metadata; nothing is imported."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for name in ("physplan", *PACKAGES):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def memory_gb() -> float:
+    """Of the machine, or of the container when that has less."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        total = min(total, int(limit)) if limit.isdigit() else total
+    except OSError:
+        pass
+    return total / GB
+
+
+def gpus() -> list[dict[str, Any]]:
+    """CUDA devices and their memory. torch takes seconds to import: only where there is a driver."""
+    if ctypes.util.find_library("cuda") is None and not Path("/proc/driver/nvidia").exists():
+        return []
+    import torch
+
+    if not torch.cuda.is_available():
+        return []
+    found = [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]
+    return [{"name": gpu.name, "memory_gb": round(gpu.total_memory / GB, 1)} for gpu in found]
+
+
+def weights_folder() -> Path:
+    """Where the Hugging Face hub keeps what it downloaded."""
+    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "huggingface"
+    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").expanduser()
+
+
+def has_weights(name: str) -> bool:
+    snapshots = weights_folder() / f"models--{name.replace('/', '--')}" / "snapshots"
+    return snapshots.is_dir() and any(path.exists() for path in snapshots.rglob("*.safetensors"))
+
+
+def has_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # the parent of a dotted name
+        return False
+
+
+def has_key(name: str) -> bool:
+    """A key in the environment, or a file that holds it."""
+    if os.environ.get(name, "").strip():
+        return True
+    path = os.environ.get(f"{name}_FILE", "")
+    return bool(path) and Path(path).is_file()
+
+
+def answers(url: str, timeout: float = 0.5) -> bool:
+    """Does anything listen at this address?"""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        with socket.create_connection((parts.hostname or "", port), timeout):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
+def disk(path: Path) -> float:
+    """Free space where `path` is or would be."""
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free / GB
+
+
+def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missing]:
+    """Everything that keeps a preset from running here."""
+    if needs.keys and not any(has_key(name) for name in needs.keys):
+        names = " or ".join(needs.keys)
+        yield Missing(
+            "key", names, f"export {needs.keys[0]}=... (or {needs.keys[0]}_FILE=the file that holds it)"
+        )
+    if needs.server:
+        variable, default = needs.server
+        url = os.environ.get(variable) or default
+        if not answers(url):
+            yield Missing("server", url, f"start an OpenAI-compatible server there, or set {variable} to one")
+    for extra, module in (needs.extras or {}).items():
+        if not has_module(module):
+            yield Missing("extra", extra, f"pip install -c constraints.txt 'physplan[{extra}]'")
+    for name in needs.weights:
+        if not has_weights(name):
+            yield Missing("weights", name, f"hf download {name}")
+    if memory < needs.memory_gb:
+        yield Missing("memory", f"{needs.memory_gb:.0f} GB of memory", f"this machine has {memory:.1f} GB")
+    if gpu_memory < needs.gpu_memory_gb:
+        has = f"the largest here has {gpu_memory:.1f} GB" if gpu_memory else "there is none here"
+        yield Missing("gpu", f"a CUDA GPU with {needs.gpu_memory_gb:.0f} GB", has)
+
+
+def survey() -> dict[str, Any]:
+    """All of it, as JSON."""
+    from physplan.presets import PRESETS
+
+    memory, devices, folder = memory_gb(), gpus(), weights_folder()
+    largest = max((gpu["memory_gb"] for gpu in devices), default=0.0)
+    presets = {}
+    for name, needs in PRESETS.items():
+        lacking = [vars(item) for item in missing(needs, memory=memory, gpu_memory=largest)]
+        presets[name] = {"ready": not lacking, "about": needs.about, "missing": lacking}
+    return {
+        "versions": versions(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "executable": sys.executable,
+        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_gb": round(memory, 1),
+        "gpus": devices,
+        "disk": {
+            "here_gb": round(disk(Path.cwd()), 1),
+            "weights_gb": round(disk(folder), 1),
+            "weights": str(folder),
+        },
+        "presets": presets,
+    }
