@@ -86,6 +86,7 @@ GOOD = f"Replace the ice cube on the tray with a puddle that lies on the tray. {
         (f"Show a puddle on the tray. {KEEP}", "it comes from the ice cube"),
         (KEEP, "what becomes of the ice cube"),
         ("", "is empty"),
+        (f"Replace the ice cube on the tray with a \x1b[2J puddle. {KEEP}", "unprintable"),
         (GOOD.replace("lies", "lies " * 400), "the limit is 1500"),
     ],
 )

@@ -194,10 +194,15 @@ def _show_call(call: CallRecord) -> None:
     pictures = f" and {len(call.request.images)} picture(s)" if call.request.images else ""
     print(
         f"--- {call.request.purpose}: asked {call.request.model} with{pictures or ' no picture'}:\n"
-        f"{call.request.text}\n--- {origin} ({call.key[:12]}):\n{call.reply.text}\n---",
+        f"{call.request.text}\n--- {origin} ({call.key[:12]}):\n{_plain(call.reply.text)}\n---",
         file=sys.stderr,
         flush=True,
     )
+
+
+def _plain(text: str) -> str:
+    """Without control characters: a reply must not move the cursor or recolour the terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _show_cost(calls: Path, record: PlanRecord) -> None:

@@ -25,6 +25,8 @@ def instruction_problems(task: KeyframeTask, text: str) -> list[str]:
         return ["the instruction is empty: describe each change, then ask to keep the rest"]
     if len(text) > MAX_INSTRUCTION:
         return [f"the instruction has {len(text)} characters, the limit is {MAX_INSTRUCTION}: shorten it"]
+    if not text.isprintable():
+        return ["the instruction contains unprintable characters: write plain text on one line"]
     *_, closing = SENTENCE_END.split(text.strip())
     body = text.strip().removesuffix(closing) if ENDING.search(closing.casefold()) else text
     problems = list(_identifiers(task, text))

@@ -1,4 +1,4 @@
-"""Statistics of the checks over many plans, as in the paper's table A6."""
+"""Statistics of the checks over many plans, as in the paper's failure analysis (appendix C)."""
 
 from __future__ import annotations
 
