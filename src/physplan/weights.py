@@ -57,11 +57,6 @@ def load(
         raise WeightsError(_explain(name, source, local, error)) from error
 
 
-def commit_of(model: Any) -> str | None:
-    """The hub commit a model was loaded from, for the run's record; None for a local folder."""
-    return getattr(model.config, "_commit_hash", None)
-
-
 def _explain(name: str, source: str | os.PathLike[str], local: bool, error: BaseException) -> str:
     told = "; ".join(str(cause) for cause in _causes(error)).lower()
     first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

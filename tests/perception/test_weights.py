@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from huggingface_hub.errors import GatedRepoError
-from transformers import Dinov2Model
+from safetensors.torch import load_file, save_file
+from transformers import Dinov2Model, Sam2Model
 
 from physplan.errors import PhysPlanError
 from physplan.perception.dinov2 import DINOv2
 from physplan.perception.dinov3 import DINOv3
 from physplan.perception.registry import ENCODERS, SEGMENTERS
-from physplan.weights import WeightsError, load
+from physplan.perception.sam3 import SAM3
+from physplan.weights import WeightsError, load, load_model
 
 Folders = Callable[[str], Path]
 
@@ -90,3 +95,40 @@ def test_a_wrong_name_is_answered_with_the_right_one() -> None:
         ENCODERS.load("dinov4")
     with pytest.raises(PhysPlanError, match=r"Choose one of: .*sam-3"):
         SEGMENTERS.load("zzz")
+
+
+def test_published_checkpoints_that_also_hold_a_video_tracker_load(tmp_path: Path, folders: Folders) -> None:
+    """SAM 2.1 and SAM 3 are published with the configs of their video models, SAM 3 with prefixed weights."""
+    image = torch.rand(3, 48, 72, generator=torch.Generator().manual_seed(0))
+    alone = SAM3.from_pretrained(folders("sam3"), threshold=0.0).segment(image, ["tray"])
+    shutil.copytree(folders("sam3"), tmp_path / "sam3")
+    detector = json.loads((tmp_path / "sam3" / "config.json").read_text())
+    video = {"model_type": "sam3_video", "detector_config": detector, "tracker_config": {}}
+    (tmp_path / "sam3" / "config.json").write_text(json.dumps(video))
+    weights = load_file(folders("sam3") / "model.safetensors")
+    tracked = {f"detector_model.{name}": value for name, value in weights.items()}
+    tracked["tracker_model.memory"] = torch.zeros(1)
+    save_file(tracked, tmp_path / "sam3" / "model.safetensors", {"format": "pt"})
+    both = SAM3.from_pretrained(tmp_path / "sam3", threshold=0.0).segment(image, ["tray"])
+    assert [one.score for one in both] == [one.score for one in alone]
+
+    shutil.copytree(folders("sam2"), tmp_path / "sam2")
+    config = json.loads((tmp_path / "sam2" / "config.json").read_text())
+    config |= {"model_type": "sam2_video", "num_maskmem": 7}
+    (tmp_path / "sam2" / "config.json").write_text(json.dumps(config))
+    weights = load_file(folders("sam2") / "model.safetensors")
+    save_file(
+        {**weights, "memory_encoder.x": torch.zeros(1)},
+        tmp_path / "sam2" / "model.safetensors",
+        {"format": "pt"},
+    )
+    assert load_model(Sam2Model, tmp_path / "sam2").config.prompt_encoder_config.image_size == 64
+
+
+def test_naming_backends_imports_none_of_them() -> None:
+    code = (
+        "import sys, physplan.perception.registry, physplan.keyframes.registry, physplan.keyframes\n"
+        "print([name for name in ('transformers', 'diffusers', 'google.genai') if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
