@@ -17,7 +17,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "doctor",
         help="what this machine has, and which presets can run on it",
-        description="Versions, devices, memory, disk; for each preset whether it can run, and what is missing.",
+        description="Versions, devices, memory, disk; which presets can run, and what the others lack.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

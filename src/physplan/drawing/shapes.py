@@ -65,6 +65,7 @@ def font(size: float) -> Any:
     return ImageFont.load_default(size)
 
 
+@lru_cache(maxsize=20_000)
 def text_width(text: str, size: float, bold: bool = False) -> float:
     """Measured with the PNG's font; the SVG's may be a little wider, hence the few percent more."""
     return float(font(size).getlength(text)) * (1.09 if bold else 1.04)
@@ -81,9 +82,16 @@ def wrap(text: str, size: float, width: float, bold: bool = False) -> list[str]:
             continue
         if line:
             lines.append(line)
-        line = word
-        while text_width(line, size, bold) > width and len(line) > 1:
-            cut = max(i for i in range(1, len(line)) if i == 1 or text_width(line[:i], size, bold) <= width)
-            lines.append(line[:cut])
-            line = line[cut:]
+        *broken, line = _break(word, size, width, bold)
+        lines += broken
     return [*lines, line] if line else lines
+
+
+def _break(word: str, size: float, width: float, bold: bool) -> list[str]:
+    pieces = []
+    while text_width(word, size, bold) > width and len(word) > 1:
+        fits = (i for i in range(len(word) - 1, 1, -1) if text_width(word[:i], size, bold) <= width)
+        cut = next(fits, 1)
+        pieces.append(word[:cut])
+        word = word[cut:]
+    return [*pieces, word]

@@ -1,0 +1,166 @@
+"""`physplan show` and `physplan doctor`: what people see first."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+
+from physplan.cli import COMMANDS, main
+from physplan.machine import Missing, gpus, missing
+from physplan.presets import PRESETS, Needs
+
+PLAN = str(files("physplan") / "data" / "melting_ice.json")
+
+
+def test_show_prints_the_chain(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    assert main(["show", PLAN]) == 0
+    out = capsys.readouterr().out
+    for part in (
+        "an ice cube melting in the sun",
+        "Spawn(puddle#3 <- ice#1)",
+        "liquid spreads over a flat support",
+    ):
+        assert part in out
+    assert all(f" {frame} " in out for frame in (14, 29, 41))
+
+
+def test_show_writes_each_kind_of_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    svg, png, html = (tmp_path / f"plan.{suffix}" for suffix in ("svg", "png", "html"))
+    assert main(["show", PLAN, "-o", str(svg), "-o", str(png), "-o", str(html)]) == 0
+    text = "".join(ElementTree.parse(svg).getroot().itertext())
+    assert "puddle#3" in text
+    assert "extent: spread over" in text
+    with Image.open(png) as image:
+        assert image.width > 1500
+        assert len(set(image.convert("L").resize((200, 200)).tobytes())) > 20  # not a blank page
+    page = html.read_text()
+    assert "<svg" in page
+    assert "Consume(ice#1)" in page
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")  # opens without a network
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no.json"], "no.json: cannot be read: No such file"),
+        ([PLAN, "-o", "plan.pdf"], "plan.pdf: name a picture that ends in .svg, .png, .html"),
+        ([PLAN, "-o", "file/plan.png"], "file/plan.png: cannot be written"),
+        (["broken.json"], "broken.json: $: lacks the field 'schema_version'"),
+    ],
+)
+def test_show_says_what_is_wrong(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    Path("broken.json").write_text("{}")
+    assert main(["show", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_show_survives_odd_text(tmp_path: Path) -> None:
+    plan = json.loads(Path(PLAN).read_text())
+    plan["prompt"] = "<b>melt & “freeze”</b> [bold]\n" + "氷" * 40 + " " + "x" * 300
+    plan["graph"]["nodes"][0]["category"] = "<ice> & [snow]"
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps(plan))
+    for suffix in ("svg", "png", "html"):
+        assert main(["show", str(path), "-o", str(tmp_path / f"odd.{suffix}")]) == 0
+    assert "<ice> & [snow]" in "".join(ElementTree.parse(tmp_path / "odd.svg").getroot().itertext())
+
+
+def test_doctor_reports_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["versions"]["physplan"]
+    assert found["memory_gb"] > 0
+    assert set(found["presets"]) == {"sandbox", "paper", "open"}
+    for preset in found["presets"].values():
+        assert preset["ready"] == (not preset["missing"])
+
+
+def test_doctor_names_what_is_missing_and_never_the_key(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY_FILE", "GOOGLE_API_KEY_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "key: GEMINI_API_KEY or GOOGLE_API_KEY" in out
+    assert "weights: THUDM/CogVideoX-5b-I2V" in out
+    monkeypatch.setenv("GEMINI_API_KEY", "canary-3f9a")
+    snapshot = tmp_path / "models--THUDM--CogVideoX-5b-I2V" / "snapshots" / "abc" / "transformer"
+    snapshot.mkdir(parents=True)
+    (snapshot / "model.safetensors").write_bytes(b"x")
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "key: GEMINI_API_KEY" not in out
+    assert "weights: THUDM/CogVideoX-5b-I2V" not in out
+    assert "canary" not in out
+
+
+def test_each_kind_of_need_is_found_missing_and_found_met(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        free = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+        needs = Needs(
+            about="everything",
+            keys=("SOME_KEY",),
+            server=("SOME_URL", free),
+            extras={"magic": "no_such_module.at_all"},
+            weights=("some/model",),
+            memory_gb=10,
+            gpu_memory_gb=20,
+        )
+        kinds = [item.kind for item in missing(needs, memory=5, gpu_memory=10)]
+        assert kinds == ["key", "extra", "weights", "memory", "gpu"]
+    monkeypatch.setenv("SOME_URL", free)
+    monkeypatch.setenv("SOME_KEY_FILE", str(tmp_path / "key"))
+    (tmp_path / "key").write_text("secret")
+    lacking = list(missing(needs, memory=50, gpu_memory=100))
+    assert [item.kind for item in lacking] == ["server", "extra", "weights"]
+    assert lacking[1] == Missing("extra", "magic", "pip install -c constraints.txt 'physplan[magic]'")
+    assert not list(missing(PRESETS["sandbox"], memory=50, gpu_memory=0))
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_every_command_has_help_with_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([*([command] if command else []), "--help"])
+    assert caught.value.code == 0
+    out = capsys.readouterr().out
+    if command:
+        assert "example" in out.lower()
+        assert f"physplan {command}" in out
+    else:
+        assert all(name in out for name in COMMANDS)
+
+
+def test_help_and_doctor_are_quick_and_import_no_torch() -> None:
+    for arguments in (["--help"], ["doctor", "--json"]):
+        code = (
+            "import sys; from physplan.cli import main\n"
+            f"try: main({arguments!r})\nexcept SystemExit: pass\n"
+            f"assert {bool(gpus())} or 'torch' not in sys.modules, 'torch was imported'"
+        )
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        assert time.perf_counter() - start < 10
