@@ -10,6 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+# Read once, at import: it can only be read by setting it, which two threads at a time would do wrong.
+_UMASK = os.umask(0)
+os.umask(_UMASK)
+
 
 @contextmanager
 def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
@@ -26,7 +30,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(0o666 & ~_UMASK)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -39,9 +43,3 @@ def write_atomic(target: str | os.PathLike[str], content: str | bytes) -> None:
 
 def write_json(target: str | os.PathLike[str], value: Any) -> None:
     write_atomic(target, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,14 +67,10 @@ def test_a_stored_answer_is_not_asked_for_again(tmp_path: Path) -> None:
     ],
 )
 def test_whatever_decides_the_answer_is_in_its_key(change: dict) -> None:
-    from dataclasses import replace
-
     assert request_key("gemini", replace(ASK, **change)) != request_key("gemini", ASK)
 
 
 def test_what_does_not_decide_the_answer_is_not_in_its_key() -> None:
-    from dataclasses import replace
-
     assert request_key("gemini", replace(ASK, purpose="another")) == request_key("gemini", ASK)
     assert request_key("openai", ASK) != request_key("gemini", ASK)
 
@@ -152,8 +149,6 @@ def test_calls_at_once_cannot_exceed_the_budget_together(tmp_path: Path) -> None
 
 
 def test_a_budget_needs_a_price_and_says_how_to_give_one(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     unknown = replace(ASK, model="my-own-model")
     with pytest.raises(BudgetExceeded, match="No price is known for the model my-own-model"):
         Gateway(Counting(), ledger=Ledger(budget=1.0)).ask(unknown)
@@ -185,6 +180,26 @@ def test_a_ledger_line_cut_off_by_a_kill_is_survived(tmp_path: Path) -> None:
     assert ledger.totals().calls == 1
     Gateway(Counting(), ledger=ledger).ask(ASK)
     assert Ledger(path).totals().calls == 2
+
+
+def test_reading_a_ledger_needs_no_right_to_write(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    assert Ledger(path).entries() == ()
+    assert not path.exists()
+    Gateway(Counting(), ledger=Ledger(path)).ask(ASK)
+    before = path.stat().st_mtime_ns
+    assert Ledger(path).totals().calls == 1
+    assert path.stat().st_mtime_ns == before
+
+
+def test_a_store_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "blobs").write_text("a file where the folder should be")
+    picture = ImagePart(data=PNG, media_type="image/png")
+    with pytest.raises(PhysPlanError, match="cannot be stored"):
+        Gateway(Counting(), store=AnswerStore(tmp_path)).ask(replace(ASK, images=(picture,)))
+    (tmp_path / "blocked").write_text("")
+    with pytest.raises(PhysPlanError, match=r"ledger .* cannot be written"):
+        Gateway(Counting(), ledger=Ledger(tmp_path / "blocked" / "ledger.jsonl")).ask(ASK)
 
 
 def test_a_call_that_was_paid_but_never_booked_is_booked_from_the_store(tmp_path: Path) -> None:
@@ -253,8 +268,6 @@ def test_an_unreachable_server_is_one_sentence() -> None:
 
 
 def test_unknown_models_on_the_own_machine_cost_nothing(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     def respond(asked: Asked) -> Answer:
         return Answer(text="hello")
 

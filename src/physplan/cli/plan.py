@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from physplan.graph import EventChain
     from physplan.reasoning import CallSettings
     from physplan.reasoning.gateway import CallRecord
-    from physplan.reasoning.record import PlanRecord, Step
+    from physplan.reasoning.record import Step
 
 EXAMPLES = """
 examples:
@@ -59,6 +60,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     model.add_argument("--model", metavar="NAME", help="another model than the preset's")
     model.add_argument("--base-url", metavar="URL", help="another server than the preset's")
+    model.add_argument("--temperature", default="0", metavar="T", help="default: 0; none leaves it out")
+    model.add_argument(
+        "--max-tokens", type=int, default=16_384, metavar="N", help="per answer (default: 16384)"
+    )
     model.add_argument("--no-instructions", action="store_true", help="leave out the keyframe instructions")
     calls = parser.add_argument_group("calls and their cost")
     calls.add_argument("--calls", metavar="DIR", help="stored answers and ledger (default: beside the plan)")
@@ -94,6 +99,7 @@ def _plan(args: argparse.Namespace) -> int:
     from physplan.reasoning.planner import check_frames, check_prompt
 
     output = Path(args.output or "plan.json")
+    _check_output(output)
     picture = Picture.open(args.image)
     prompt, frames = check_prompt(args.prompt), check_frames(args.frames)
     calls = Path(args.calls or output.with_suffix(".calls"))
@@ -106,13 +112,13 @@ def _plan(args: argparse.Namespace) -> int:
         chain = plan(reasoner, picture, prompt, frames, settings=settings, progress=_show_step, record=record)
     except (PhysPlanError, GraphError) as error:
         write_json(unfinished, record.to_json(str(error)))
-        _show_cost(calls, record)
+        _show_cost(calls)
         print(f"What there is so far is in {unfinished}.", file=sys.stderr)
         raise
     chain.save(output)
     unfinished.unlink(missing_ok=True)
     _show_chain(chain)
-    _show_cost(calls, record)
+    _show_cost(calls)
     print(f"The plan is in {output}. Edit it as you like, then: physplan plan --check {output}")
     return 0
 
@@ -123,16 +129,44 @@ def _call_settings(args: argparse.Namespace, calls: Path) -> CallSettings:
 
     if not 0 < args.timeout <= 3600 or not 1 <= args.at_once <= 64:
         raise PhysPlanError("--timeout takes seconds, at most 3600; --at-once a number from 1 to 64.")
+    if not 256 <= args.max_tokens <= 1_000_000:
+        raise PhysPlanError("--max-tokens takes a number from 256 to 1000000.")
     return CallSettings(
         folder=calls,
         model=args.model,
         base_url=args.base_url,
         budget=args.budget,
         prices=args.prices,
+        temperature=_temperature(args.temperature),
+        max_output_tokens=args.max_tokens,
         offline=args.offline,
         policy=CallPolicy(timeout=args.timeout, at_once=args.at_once),
         on_call=_show_call if args.verbose else None,
     )
+
+
+def _temperature(text: str) -> float | None:
+    if text == "none":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 2:
+        raise PhysPlanError("--temperature takes a number from 0 to 2, or none.")
+    return value
+
+
+def _check_output(path: Path) -> None:
+    """Before anything is paid for: can the plan be written?"""
+    if path.is_dir():
+        raise PhysPlanError(f"{path} is a folder: give the plan a file name with -o.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PhysPlanError(f"{path} cannot be written: {error.strerror}.") from None
+    if not os.access(path.parent, os.W_OK):
+        raise PhysPlanError(f"{path.parent} cannot be written to: choose another place with -o.")
 
 
 def _check(path: Path, output: str | None) -> int:
@@ -143,6 +177,7 @@ def _check(path: Path, output: str | None) -> int:
     for note in notes:
         print(note)
     if output:
+        _check_output(Path(output))
         chain.save(output)
         print(f"The plan is valid; it is in {output}, with graphs, net edits and anchors computed anew.")
     else:
@@ -205,7 +240,7 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _show_cost(calls: Path, record: PlanRecord) -> None:
+def _show_cost(calls: Path) -> None:
     from physplan.reasoning.ledger import Ledger
     from physplan.reasoning.settings import LEDGER
 

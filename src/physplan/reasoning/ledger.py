@@ -87,7 +87,7 @@ class Ledger:
             usd=worst_usd,
             time=round(time.time(), 3),
         )
-        with self._locked() as file:
+        with self._writing() as file:
             if self.budget is not None:
                 self._check(entry, self.budget)
             self._write(file, entry)
@@ -96,7 +96,7 @@ class Ledger:
     def end(self, entry: Entry, **result: Any) -> Entry:
         """Replace the reservation of `entry` by what happened."""
         ended = replace(entry, **result)
-        with self._locked() as file:
+        with self._writing() as file:
             self._write(file, ended)
         return ended
 
@@ -107,7 +107,10 @@ class Ledger:
             self.end(left[-1], outcome="answered", status=200, **result)
 
     def entries(self) -> tuple[Entry, ...]:
-        with self._locked():
+        with self._lock:
+            if self.path is not None and self.path.exists():
+                with self.path.open("rb") as file, _locked(file, shared=True):
+                    self._read_new(file)
             return tuple(self._entries.values())
 
     def totals(self) -> Totals:
@@ -130,37 +133,37 @@ class Ledger:
     def _write(self, file: IO[bytes] | None, entry: Entry) -> None:
         self._entries[entry.id] = entry
         if file is not None:
-            file.seek(0, os.SEEK_END)
-            file.write(json.dumps(asdict(entry)).encode() + b"\n")
+            # A line that a kill cut off is ended first, and is no entry.
+            cut_off = file.seek(0, os.SEEK_END) > self._read_to
+            file.write(b"\n" * cut_off + json.dumps(asdict(entry)).encode() + b"\n")
             file.flush()
             self._read_to = file.tell()
 
     @contextmanager
-    def _locked(self) -> Iterator[IO[bytes] | None]:
+    def _writing(self) -> Iterator[IO[bytes] | None]:
         with self._lock:
             if self.path is None:
                 yield None
                 return
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a+b") as file, _exclusive(file):
-                self._read_new(file)
-                yield file
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                with self.path.open("a+b") as file, _locked(file):
+                    self._read_new(file)
+                    yield file
+            except OSError as error:
+                raise PhysPlanError(f"The ledger {self.path} cannot be written: {error.strerror}.") from None
 
     def _read_new(self, file: IO[bytes]) -> None:
-        """Take in what other processes wrote. A line cut off by a kill is ended, and is no entry."""
+        """Take in the complete lines that other processes have added."""
         file.seek(self._read_to)
-        added = file.read()
-        if added and not added.endswith(b"\n"):
-            file.write(b"\n")
-            file.flush()
-        for line in added.splitlines():
+        complete, newline, _ = file.read().rpartition(b"\n")
+        for line in complete.splitlines():
             try:
                 entry = Entry(**json.loads(line))
             except (ValueError, TypeError):
                 continue
             self._entries[entry.id] = entry
-        file.seek(0, os.SEEK_END)
-        self._read_to = file.tell()
+        self._read_to += len(complete) + len(newline)
 
 
 def total(entries: tuple[Entry, ...]) -> Totals:
@@ -178,13 +181,13 @@ def total(entries: tuple[Entry, ...]) -> Totals:
 
 
 @contextmanager
-def _exclusive(file: IO[bytes]) -> Iterator[None]:
+def _locked(file: IO[bytes], *, shared: bool = False) -> Iterator[None]:
     try:
         import fcntl
     except ImportError:  # Windows: threads are still kept apart, processes are not
         yield
         return
-    fcntl.flock(file, fcntl.LOCK_EX)
+    fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
     try:
         yield
     finally:

@@ -35,11 +35,13 @@ class Picture:
         from PIL import Image, ImageOps
 
         path = Path(path)
-        if not path.exists():
-            raise PhysPlanError(f"There is no image at {path}: check the path.")
+        try:
+            size = path.stat().st_size
+        except (OSError, ValueError):
+            raise PhysPlanError(f"There is no image at {path}: check the path.") from None
         if path.is_dir():
             raise PhysPlanError(f"{path} is a folder: give one image file.")
-        if path.stat().st_size > MAX_BYTES:
+        if size > MAX_BYTES:
             raise PhysPlanError(f"{path} is larger than {MAX_BYTES // 10**6} MB: give a smaller image.")
         try:
             with warnings.catch_warnings():

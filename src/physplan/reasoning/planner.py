@@ -247,7 +247,7 @@ class _Planner:
                 text = self.reasoner.instruct(self.scene, task, feedback)
                 problems = () if self.reasoner.free_instructions else tuple(instruction_problems(task, text))
                 answer = text
-            except BadAnswer as error:
+            except (BadAnswer, GraphError) as error:
                 problems, answer = _problems(error)
             words = "accepted" if not problems else "sent back: " + " ".join(problems)
             self.progress(Step(stage="instruct", event=task.event, attempt=attempt, message=words))

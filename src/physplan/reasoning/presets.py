@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 
 from physplan.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner
+from physplan.reasoning.gateway import Gateway
 from physplan.reasoning.settings import CallSettings, connect
 from physplan.reasoning.vlm import VLMReasoner
 
@@ -39,11 +40,16 @@ def open_full_graph(settings: CallSettings) -> VLMReasoner:
 
 
 def _paper(kind: type[VLMReasoner], settings: CallSettings) -> VLMReasoner:
-    model = settings.model or PAPER_MODEL
-    return kind(connect("gemini", settings), model, temperature=settings.temperature)
+    return _reasoner(kind, connect("gemini", settings), settings.model or PAPER_MODEL, settings)
 
 
 def _open(kind: type[VLMReasoner], settings: CallSettings) -> VLMReasoner:
     url = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPEN_URL
-    model = settings.model or OPEN_MODEL
-    return kind(connect("openai", replace(settings, base_url=url)), model, temperature=settings.temperature)
+    gateway = connect("openai", replace(settings, base_url=url))
+    return _reasoner(kind, gateway, settings.model or OPEN_MODEL, settings)
+
+
+def _reasoner(kind: type[VLMReasoner], gateway: Gateway, model: str, settings: CallSettings) -> VLMReasoner:
+    return kind(
+        gateway, model, temperature=settings.temperature, max_output_tokens=settings.max_output_tokens
+    )

@@ -32,7 +32,8 @@ class CallSettings:
     base_url: str | None = None
     budget: float | None = None  # USD, over all calls of the folder's ledger
     prices: str | os.PathLike[str] | None = None
-    temperature: float | None = 0.0
+    temperature: float | None = 0.0  # None leaves it to the server: some models take no other
+    max_output_tokens: int = 16_384
     offline: bool = False
     policy: CallPolicy = field(default_factory=CallPolicy)
     on_call: Callable[[CallRecord], None] | None = None

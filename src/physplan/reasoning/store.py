@@ -60,10 +60,6 @@ class AnswerStore:
         return dict(record.get("cost", {}))
 
     def put(self, key: str, provider: str, request: Request, reply: Reply, cost: dict[str, Any]) -> None:
-        for image in (*request.images, *reply.images):
-            path = self._blob_path(image.digest, image.media_type)
-            if not path.exists():
-                write_atomic(path, image.data)
         record = {
             "version": VERSION,
             "key": key,
@@ -79,7 +75,14 @@ class AnswerStore:
             },
             "cost": cost,
         }
-        write_json(self._path(key), record)
+        try:
+            for image in (*request.images, *reply.images):
+                path = self._blob_path(image.digest, image.media_type)
+                if not path.exists():
+                    write_atomic(path, image.data)
+            write_json(self._path(key), record)
+        except OSError as error:
+            raise PhysPlanError(f"The answer cannot be stored in {self.folder}: {error.strerror}.") from None
 
     def _path(self, key: str) -> Path:
         return self.folder / "answers" / f"{key}.json"

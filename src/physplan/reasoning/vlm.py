@@ -158,7 +158,7 @@ class VLMReasoner(Reasoner):
             raise BadAnswer(problem, answer=reply.text)
         try:
             return read(parse_json(_unfenced(reply.text), self.limits))
-        except GraphError as error:
+        except (GraphError, BadAnswer) as error:
             raise BadAnswer(str(error), answer=reply.text) from None
 
 
