@@ -12,11 +12,10 @@ from physplan.errors import PhysPlanError
 from physplan.video.checkpointing import Checkpointing
 from physplan.video.encoders import Encoders
 from physplan.video.families.base import FamilyModel
-from physplan.video.sources import PIPELINES, find_folder, is_present, read_index
+from physplan.video.sources import DENOISERS, PIPELINES, SCHEDULERS, find_folder, is_present, read_index
 
 Offload = Literal["none", "model", "group"]
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
-DENOISERS = ("transformer", "transformer_2", "unet")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,8 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
     try:
         pipe = getattr(diffusers, pipeline).from_pretrained(
             folder,
-            dtype=dtype,
+            # Wan's autoencoder needs the precision.
+            dtype={"default": dtype, "vae": torch.float32} if family == "wan" else dtype,
             use_safetensors=True,
             local_files_only=True,
             scheduler=_scheduler(folder, index),
@@ -69,16 +69,11 @@ def _scheduler(folder: Path, index: dict[str, Any]) -> Any:
     import diffusers
 
     family = PIPELINES[index["_class_name"]][1]
-    wanted = {
-        "cogvideox": "CogVideoXDDIMScheduler",
-        "wan": "FlowMatchEulerDiscreteScheduler",
-        "ltx": "FlowMatchEulerDiscreteScheduler",
-        "svd": "EulerDiscreteScheduler",
-    }[family]
-    config = getattr(diffusers, wanted).load_config(folder / "scheduler")
+    scheduler = getattr(diffusers, SCHEDULERS[family])
+    config = scheduler.load_config(folder / "scheduler")
     if family == "wan" and "flow_shift" in config:  # what UniPC calls the shift
         config = {"shift": config["flow_shift"], "num_train_timesteps": config["num_train_timesteps"]}
-    return getattr(diffusers, wanted).from_config(config)
+    return scheduler.from_config(config)
 
 
 def _family(name: str, pipe: Any, encoders: Encoders) -> FamilyModel:
@@ -100,8 +95,7 @@ def _place(pipe: Any, model: FamilyModel, options: LoadOptions, device: torch.de
         network.eval().requires_grad_(False)
     if options.checkpointing:
         model.denoiser_checkpointing = Checkpointing(*networks)
-        if pipe.vae._supports_gradient_checkpointing:
-            model.codec_checkpointing = Checkpointing(pipe.vae)
+        model.codec_checkpointing = checkpoint_codec(model.name, pipe.vae)
     for wish, switch in ((options.tiling, "use_tiling"), (options.slicing, "use_slicing")):
         if wish and not hasattr(pipe.vae, switch):
             raise PhysPlanError(
@@ -121,6 +115,12 @@ def _place(pipe: Any, model: FamilyModel, options: LoadOptions, device: torch.de
         pipe.vae.to(device)
     else:
         pipe.to(device)
+
+
+def checkpoint_codec(family: str, vae: Any) -> Checkpointing:
+    from physplan.video.families.wan_checkpointing import WanCheckpointing
+
+    return WanCheckpointing(vae) if family == "wan" else Checkpointing(vae)
 
 
 def _dtype(options: LoadOptions) -> torch.dtype:

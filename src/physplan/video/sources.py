@@ -19,6 +19,15 @@ PIPELINES = {
     "StableVideoDiffusionPipeline": ("StableVideoDiffusionPipeline", "svd"),
 }
 
+# The scheduler of each family whose steps have our closed form.
+SCHEDULERS = {
+    "cogvideox": "CogVideoXDDIMScheduler",
+    "wan": "FlowMatchEulerDiscreteScheduler",
+    "ltx": "FlowMatchEulerDiscreteScheduler",
+    "svd": "EulerDiscreteScheduler",
+}
+DENOISERS = ("transformer", "transformer_2", "unet")
+
 
 def find_folder(source: str | Path, *, revision: str | None = None, local_files_only: bool = False) -> Path:
     """The local folder of `source`, fetched first when it is a hub id."""

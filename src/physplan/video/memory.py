@@ -1,0 +1,239 @@
+"""How much memory a run needs, known before it starts (the model is described in docs/video.md).
+
+The run is done once on shapes alone: the real networks on torch's meta device, with every allocation and
+every tensor kept for a backward pass counted. That takes seconds and no memory.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from physplan.errors import PhysPlanError
+from physplan.video.families.base import FamilyModel
+from physplan.video.loading import DTYPES
+from physplan.video.presets import VideoPreset
+from physplan.video.protocol import Conditioning
+from physplan.video.shapes import folder_networks, shape_attention, shape_model
+
+GradientMode = Literal["none", "direct", "fused", "exact"]
+GB = 1e9
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryEstimate:
+    """Bytes; `peak` is what must be free."""
+
+    weights: int  # denoisers and autoencoder
+    encoders: int  # text and picture encoders, while they encode
+    denoiser_saved: int  # kept for the backward pass through the denoiser
+    decoder_saved: int  # kept for the backward pass through one window's decode
+    sampling: int  # the most that activations take during a step
+    decoding: int  # the most that the final decode takes
+    evidence: int  # keyframes, masks and gradients of K anchors
+
+    @property
+    def peak(self) -> int:
+        return self.weights + max(self.encoders, self.sampling + self.evidence, self.decoding)
+
+    def __str__(self) -> str:
+        parts = (
+            f"weights {self.weights / GB:.1f}, encoders {self.encoders / GB:.1f}, a step"
+            f" {(self.sampling + self.evidence) / GB:.1f}, the final decode {self.decoding / GB:.1f}"
+        )
+        return f"about {self.peak / GB:.1f} GB ({parts})"
+
+
+def estimate_preset(
+    preset: VideoPreset,
+    *,
+    anchors: int = 3,
+    gradient_mode: GradientMode = "fused",
+    checkpointing: bool = True,
+) -> MemoryEstimate:
+    """The memory of a run with a published model at its own size, before it is fetched."""
+    dtype = DTYPES[preset.dtype]
+    model = shape_model(
+        preset.pipeline, preset.networks, preset.settings, dtype=dtype, checkpointing=checkpointing
+    )
+    return estimate(
+        model,
+        height=preset.height,
+        width=preset.width,
+        num_frames=preset.num_frames,
+        guidance_scale=preset.guidance_scale,
+        anchors=anchors,
+        gradient_mode=gradient_mode,
+        encoder_bytes=int(preset.encoder_parameters * 1e9 * dtype.itemsize),
+    )
+
+
+def estimate_folder(
+    folder: Path, *, dtype: str = "bf16", checkpointing: bool = True, **run: Any
+) -> MemoryEstimate:
+    """The memory of a run with a local model, from its configs and file sizes; `run` as in `estimate`."""
+    pipeline, networks, settings = folder_networks(folder)
+    model = shape_model(pipeline, networks, settings, dtype=DTYPES[dtype], checkpointing=checkpointing)
+    files = [f for part in ("text_encoder", "image_encoder") for f in (folder / part).glob("*.safetensors")]
+    return estimate(model, encoder_bytes=sum(f.stat().st_size for f in files), **run)
+
+
+def estimate(
+    model: FamilyModel,
+    *,
+    height: int,
+    width: int,
+    num_frames: int,
+    guidance_scale: float,
+    anchors: int = 3,
+    gradient_mode: GradientMode = "fused",
+    encoder_bytes: int = 0,
+) -> MemoryEstimate:
+    """Run one guided step and the final decode of a meta-device model, and count."""
+    conditioning = model.prepare(
+        image=Image.new("RGB", (width, height)),
+        prompt="",
+        height=height,
+        width=width,
+        num_frames=num_frames,
+        num_inference_steps=2,
+        guidance_scale=guidance_scale,
+        generator=torch.Generator(),
+    )
+    with shape_attention():
+        denoiser_saved, decoder_saved, sampling = measure_step(model, conditioning, gradient_mode)
+        with Allocated(parameters(model)) as decoding:
+            model.decode(conditioning.latents, conditioning.layout)
+    frame = 3 * height * width * 4
+    return MemoryEstimate(
+        weights=sum(p.numel() * p.element_size() for p in parameters(model)),
+        encoders=encoder_bytes,
+        denoiser_saved=denoiser_saved,
+        decoder_saved=decoder_saved,
+        sampling=sampling,
+        decoding=decoding.peak,
+        evidence=anchors * (3 * frame + conditioning.latents.numel() * 4),
+    )
+
+
+def measure_step(
+    model: FamilyModel, conditioning: Conditioning, gradient_mode: GradientMode
+) -> tuple[int, int, int]:
+    """Bytes saved by the denoiser, saved by one window's decode, and the most allocated in a guided step."""
+    through_denoiser = gradient_mode in ("fused", "exact")
+    denoiser, decoder = Saved(parameters(model)), Saved(parameters(model))
+    layout = conditioning.layout
+    with Allocated(parameters(model)) as allocated:
+        z = conditioning.latents.detach().clone().requires_grad_(through_denoiser)
+        with torch.set_grad_enabled(through_denoiser), denoiser.counted():
+            clean = conditioning.noise.clean_estimate(z, model.predict(z, 0, conditioning), 0)
+        if gradient_mode != "none":
+            window = layout.window(layout.num_frames - 1, model.preview_length, model.preview_mode)
+            leaf = clean.detach()[:, :, window.latents].clone().requires_grad_()
+            with decoder.counted():
+                frame = model.decode_window(leaf, window)
+            torch.autograd.grad(frame, leaf, torch.ones_like(frame))
+            del frame
+        if through_denoiser:
+            torch.autograd.grad(clean, z, torch.ones_like(clean))
+    return denoiser.bytes, decoder.bytes, allocated.peak
+
+
+def require_memory(needed: MemoryEstimate, device: torch.device) -> None:
+    """Refuse a run that cannot fit, before anything is loaded."""
+    free = available_memory(device)
+    if free is not None and needed.peak > free:
+        raise PhysPlanError(
+            f"This run needs {needed}, and {free / GB:.1f} GB are free on {device}: use a smaller size or"
+            " fewer frames, gradient mode direct, a smaller model, or a larger device."
+        )
+
+
+def available_memory(device: torch.device) -> int | None:
+    """Bytes free on a device, within this process's own limit; None when that cannot be known."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    found = []
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
+        group = Path("/sys/fs/cgroup")
+        limit, used = ((group / f"memory.{f}").read_text().strip() for f in ("max", "current"))
+        found += [int(limit) - int(used)] if limit != "max" else []
+    except (OSError, ValueError):
+        pass  # not Linux, or no such control group
+    return min(found, default=None)
+
+
+def parameters(model: FamilyModel) -> list[Tensor]:
+    """The weights of denoisers and autoencoder."""
+    networks = [model.denoiser, getattr(model.codec, "vae", None)]
+    networks.append(getattr(getattr(model, "pipe", None), "transformer_2", None))
+    return [
+        tensor
+        for network in networks
+        if network is not None
+        for tensor in (*network.parameters(), *network.buffers())
+    ]
+
+
+class Saved:
+    """Bytes that autograd keeps for a backward pass, each storage once, without the weights."""
+
+    def __init__(self, weights: list[Tensor]) -> None:
+        self.bytes = 0
+        self._seen = {w.untyped_storage()._cdata for w in weights}
+        self._alive: list[Any] = []  # a freed storage's address would be counted as seen
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        def pack(tensor: Tensor) -> Tensor:
+            storage = tensor.untyped_storage()
+            if storage._cdata not in self._seen:
+                self._seen.add(storage._cdata)
+                self._alive.append(storage)
+                self.bytes += storage.nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            yield
+        self._alive.clear()
+
+
+class Allocated(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """The most bytes alive at once in tensors made inside this block; views of the weights are not."""
+
+    def __init__(self, weights: list[Tensor]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.now = self.peak = 0
+        self._alive = {w.untyped_storage()._cdata for w in weights}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for tensor in tree_leaves(result):
+            if isinstance(tensor, Tensor):
+                self._watch(tensor.untyped_storage())
+        return result
+
+    def _watch(self, storage: Any) -> None:
+        key, size = storage._cdata, storage.nbytes()
+        if key in self._alive:
+            return
+        self._alive.add(key)
+        self.now += size
+        self.peak = max(self.peak, self.now)
+        weakref.finalize(storage, self._free, key, size)
+
+    def _free(self, key: int, size: int) -> None:
+        self._alive.discard(key)
+        self.now -= size
