@@ -1,0 +1,56 @@
+"""`physplan evaluate cost`"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from physplan.cli.evaluate.common import add_output, make_parser
+
+EXAMPLES = """\
+  physplan evaluate cost runs/                     time per stage, calls and money, growth with the events
+  physplan evaluate cost runs/ --reported          the paper's tables beside ours
+  physplan evaluate cost runs/ --format latex > cost.tex
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = make_parser(
+        subparsers,
+        "cost",
+        help="time, calls, money and memory from the ledgers of runs",
+        examples=EXAMPLES,
+        run=run,
+    )
+    parser.add_argument("runs", type=Path, nargs="+", metavar="DIR", help="run folders, or folders of them")
+    add_output(parser, plot=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    from physplan.evaluation.cost import call_table, read_runs, stage_table, total_table
+    from physplan.evaluation.provenance import provenance
+    from physplan.evaluation.reported import reported_rows
+    from physplan.evaluation.tables import render
+    from physplan.files import write_json
+
+    runs = read_runs(args.runs)
+    tables = {"cost-stages": stage_table(runs), "cost-total": total_table(runs)}
+    if any(run.calls for run in runs):
+        tables["cost-calls"] = call_table(runs)
+    if args.reported:
+        tables = {name: table.with_rows(*reported_rows(name)) for name, table in tables.items()}
+    result = {
+        "benchmark": "cost",
+        "provenance": provenance(protocol="mean over runs", settings={"runs": len(runs)}),
+        "tables": {name: [asdict(row) for row in table.rows] for name, table in tables.items()},
+    }
+    if args.output:
+        write_json(args.output, result)
+    if args.json:
+        print(json.dumps(result, indent=2, allow_nan=False))
+    else:
+        print("\n".join(render(table, args.format) for table in tables.values()), end="")
+    return 0

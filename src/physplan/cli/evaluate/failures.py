@@ -1,0 +1,156 @@
+"""`physplan evaluate failures`"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from physplan.cli.evaluate.common import add_output, emit, make_parser
+from physplan.errors import PhysPlanError
+
+if TYPE_CHECKING:
+    from physplan.evaluation.failures.page import FailedVideo
+
+EXAMPLES = """\
+  physplan evaluate failures --result iq.json --generated videos/ --runs runs/ --page rate.html
+      two people open rate.html, attribute each failed video, and save ratings-<name>.json
+  physplan evaluate failures --result iq.json --ratings ratings-a.json ratings-b.json
+      how far they agree, what to discuss, and the table of shares
+  physplan evaluate failures --result iq.json --ratings a.json b.json --resolved discussed.json --reported
+  physplan evaluate failures --result iq.json --runs runs/        the automatic first guess
+
+A run folder is found by the video's name; it may hold plan.json, keyframes/*.png and measurements.json.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = make_parser(
+        subparsers,
+        "failures",
+        help="attribute the lowest third of the videos to the stage that went wrong first",
+        examples=EXAMPLES,
+        run=run,
+    )
+    parser.add_argument(
+        "--result", type=Path, required=True, metavar="FILE", help="a result with scores per video"
+    )
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write the page for the raters")
+    parser.add_argument("--generated", type=Path, metavar="DIR", help="the videos, for the page")
+    parser.add_argument("--real", type=Path, metavar="DIR", help="real takes, for the page")
+    parser.add_argument(
+        "--runs", type=Path, metavar="DIR", help="run folders, for chains, keyframes and the guess"
+    )
+    parser.add_argument("--show-guesses", action="store_true", help="show the automatic guess on the page")
+    parser.add_argument("--ratings", type=Path, nargs=2, metavar="FILE", help="the two raters' files")
+    parser.add_argument("--resolved", type=Path, metavar="FILE", help="what they settled on after discussion")
+    add_output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    failed = failed_videos(args)
+    if args.page:
+        from physplan.evaluation.failures.page import write_page
+
+        title = f"Failure attribution, {args.result.stem}"
+        write_page(failed, args.page, title=title, show_guesses=args.show_guesses)
+        print(f"{args.page} shows {len(failed)} failed videos; open it in a browser, once per rater.")
+        return 0
+    return compare_raters(args, failed) if args.ratings else show_guesses(args, failed)
+
+
+def compare_raters(args: argparse.Namespace, failed: list[FailedVideo]) -> int:
+    from physplan.evaluation.failures.agreement import agreement, read_ratings, resolve, shares_table
+
+    names = [video.name for video in failed]
+    first, second = (read_ratings(path, names) for path in args.ratings)
+    agreed = agreement(first, second)
+    settled, left = resolve(first, second, read_ratings(args.resolved, names) if args.resolved else {})
+    note = f"{agreed.count} videos rated; agreement {agreed.share:.0%}, kappa {agreed.kappa:.2f}."
+    if left:
+        note += f" Still to be discussed: {', '.join(left)}."
+    result = {
+        "agreement": {"count": agreed.count, "share": agreed.share, "kappa": agreed.kappa},
+        "disagreements": list(agreed.disagreements),
+        "unresolved": left,
+        "attributions": settled,
+    }
+    return _show(
+        args, result, shares_table(settled, _categories(failed), note=note, title="Failure attribution")
+    )
+
+
+def show_guesses(args: argparse.Namespace, failed: list[FailedVideo]) -> int:
+    from physplan.evaluation.failures.agreement import shares_table
+
+    guesses = {video.name: video.guess for video in failed if video.guess}
+    if not guesses:
+        raise PhysPlanError(
+            "Give --page to make the raters' page, --ratings for their files, or --runs for guesses."
+        )
+    stages = {name: guess.stage for name, guess in guesses.items()}
+    note = f"Guessed from what {len(guesses)} of {len(failed)} failed runs measured; no person's judgement."
+    result = {
+        "attributions": stages,
+        "reasons": {name: guess.reason for name, guess in guesses.items()},
+    }
+    return _show(
+        args, result, shares_table(stages, _categories(failed), note=note, title="Automatic first guess")
+    )
+
+
+def failed_videos(args: argparse.Namespace) -> list[FailedVideo]:
+    from physplan.evaluation.failures.agreement import lowest_third
+    from physplan.evaluation.failures.page import FailedVideo, read_run
+
+    try:
+        entries: Mapping[str, Any] = json.loads(args.result.read_text())["videos"]
+        scores = {name: float(entry["score"]) for name, entry in entries.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PhysPlanError(f"{args.result} is not a result with a score per video ({error!r}).") from error
+    failed = []
+    for name in lowest_third(scores):
+        run_folder = _find(args.runs, name, folder=True)
+        extras: dict[str, Any] = read_run(run_folder) if run_folder else {}
+        failed.append(
+            FailedVideo(
+                name=name,
+                category=str(entries[name].get("category", "all")),
+                score=scores[name],
+                description=str(entries[name].get("scenario", "")),
+                video=_find(args.generated, name),
+                truth=_find(args.real, name),
+                **extras,
+            )
+        )
+    return failed
+
+
+def _find(where: Path | None, name: str, *, folder: bool = False) -> Path | None:
+    """The first file (or folder) whose name begins with the video's."""
+    if where is None:
+        return None
+    if not where.is_dir():
+        raise PhysPlanError(f"There is no folder {where}.")
+    matches = (p for p in sorted(where.iterdir()) if p.is_dir() == folder and p.stem.startswith(name))
+    return next(matches, None)
+
+
+def _categories(failed: list[FailedVideo]) -> dict[str, str]:
+    return {video.name: video.category for video in failed}
+
+
+def _show(args: argparse.Namespace, result: dict[str, Any], table: Any) -> int:
+    from physplan.evaluation.provenance import provenance
+    from physplan.evaluation.reported import reported_rows
+
+    settings = {"result": args.result.name, "failed": "lowest third"}
+    result = {
+        "benchmark": "failures",
+        "provenance": provenance(protocol="failure attribution", settings=settings),
+    } | result
+    if args.reported:
+        table = table.with_rows(*reported_rows("failures"))
+    return emit(args, result, table, ylabel="% of failed videos")

@@ -1,0 +1,96 @@
+"""The page on which a person attributes failed videos: one HTML file, no network, ratings saved as JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+import mimetypes
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+
+from physplan.errors import PhysPlanError
+from physplan.evaluation.failures import STAGES
+from physplan.evaluation.failures.guess import Guess, Measurements, first_guess
+from physplan.files import write_atomic
+
+MEANINGS = {
+    "Reasoning": "the deltas are physically wrong or incomplete",
+    "Edits": "the edits were rejected, or do not say what the delta says",
+    "Keyframe": "the editor did not draw an edit, or changed what no edit names",
+    "Localization": "masks, occupancy or depth are wrong",
+    "Guidance": "plan and keyframes are right, but the video does not follow them",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedVideo:
+    """All that a rater sees of one video."""
+
+    name: str
+    category: str
+    score: float
+    description: str = ""
+    video: Path | None = None
+    truth: Path | None = None
+    events: Sequence[str] = ()
+    keyframes: Sequence[Path] = ()
+    guess: Guess | None = None
+
+
+def write_page(videos: Sequence[FailedVideo], path: Path, *, title: str, show_guesses: bool = False) -> None:
+    """Guesses are hidden unless asked for: a rater who sees one is no longer independent."""
+    if not videos:
+        raise PhysPlanError("There is no failed video to attribute.")
+    data = {
+        "title": title,
+        "stages": [{"name": stage, "meaning": MEANINGS[stage]} for stage in STAGES],
+        "videos": [_entry(video, show_guesses) for video in videos],
+    }
+    template = resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8")
+    # A "</script>" or "<!--" inside a string would end the script element.
+    embedded = json.dumps(data).replace("<", "\\u003c")
+    write_atomic(path, template.replace('"@DATA@"', embedded))
+
+
+def _entry(video: FailedVideo, show_guess: bool) -> dict[str, object]:
+    return {
+        "name": video.name,
+        "category": video.category,
+        "score": round(video.score, 1),
+        "description": video.description,
+        "video": embed(video.video) if video.video else None,
+        "truth": embed(video.truth) if video.truth else None,
+        "events": list(video.events),
+        "keyframes": [embed(path) for path in video.keyframes],
+        "guess": asdict(video.guess) if show_guess and video.guess else None,
+    }
+
+
+def embed(path: Path) -> str:
+    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    try:
+        return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    except OSError as error:
+        raise PhysPlanError(f"{path} cannot be read ({error}).") from error
+
+
+def read_run(folder: Path) -> dict[str, object]:
+    """What a run folder adds to a failed video, as far as it exists: chain in words, keyframes, guess."""
+    from physplan.graph.chain import EventChain
+
+    found: dict[str, object] = {}
+    if (folder / "plan.json").is_file():
+        chain = EventChain.load(folder / "plan.json")
+        found["events"] = [
+            f"Frame {event.anchor}: "
+            + "; ".join(f"{change.object}: {change.state} ({change.rule})" for change in event.delta.states)
+            for event in chain.events
+        ]
+    keyframes = sorted((folder / "keyframes").glob("*.png"))
+    if keyframes:
+        found["keyframes"] = keyframes
+    if (folder / "measurements.json").is_file():
+        found["guess"] = first_guess(Measurements.read(folder / "measurements.json"))
+    return found

@@ -1,0 +1,99 @@
+"""Cost tables from run folders with real ledgers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from physplan.errors import PhysPlanError
+from physplan.evaluation.cost import call_table, growth, read_runs, stage_table, total_table
+from physplan.reasoning.ledger import Ledger
+
+
+def write_run(folder: Path, *, method: str, events: int, calls: int) -> None:
+    folder.mkdir(parents=True)
+    stages = {"plan": {"seconds": 2.0 + events, "model": "m"}, "sampling": {"seconds": 10.0 * events}}
+    (folder / "cost.json").write_text(
+        json.dumps(
+            {
+                "method": method,
+                "events": events,
+                "stages": stages,
+                "peak_memory_bytes": 4_000_000_000 + events,
+            }
+        )
+    )
+    ledger = Ledger(folder / "calls" / "ledger.jsonl")
+    for i in range(calls):
+        purpose = "edits" if i else "scene"
+        entry = ledger.begin(key=str(i), purpose=purpose, provider="p", model="m", attempt=1, worst_usd=1.0)
+        if i == calls - 1:  # a failed attempt, paid for, then the retry
+            ledger.end(entry, outcome="failed", usd=0.01, status=500)
+            entry = ledger.begin(
+                key=str(i), purpose=purpose, provider="p", model="m", attempt=2, worst_usd=1.0
+            )
+        ledger.end(entry, outcome="answered", usd=0.02, input_tokens=1000, output_tokens=100, seconds=0.5)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    write_run(tmp_path / "a", method="physplan", events=3, calls=4)
+    write_run(tmp_path / "b", method="physplan", events=5, calls=6)
+    write_run(tmp_path / "c", method="base", events=3, calls=0)
+    return tmp_path
+
+
+def cells(table, label: str) -> tuple:
+    return next(row.cells for row in table.rows if row.label.startswith(label))
+
+
+def test_times_are_means_over_runs(runs: Path) -> None:
+    table = stage_table(read_runs([runs]))
+    assert cells(table, "plan") == ("m", pytest.approx((5 + 7 + 5) / 3))
+    assert cells(table, "Total") == ("", pytest.approx((35 + 57 + 35) / 3))
+
+
+def test_calls_are_counted_once_and_retries_are_paid(runs: Path) -> None:
+    table = call_table(read_runs([runs / "a"]))
+    assert cells(table, "scene") == (1, 1000, 100, 0, pytest.approx(0.02))
+    assert cells(table, "edits") == (3, 3000, 300, 0, pytest.approx(0.07))
+    assert cells(table, "Total") == (4, 4000, 400, 0, pytest.approx(0.09))
+
+
+def test_totals_are_per_method_and_number_of_events(runs: Path) -> None:
+    table = total_table(read_runs([runs]))
+    assert [row.label for row in table.rows] == [
+        "base, K = 3 (n = 1)",
+        "physplan, K = 3 (n = 1)",
+        "physplan, K = 5 (n = 1)",
+    ]
+    assert cells(table, "physplan, K = 5") == (pytest.approx(57), pytest.approx(4.0), pytest.approx(0.13))
+    assert cells(table, "base")[2] is None
+    assert "physplan: +11.0 s and 0.020 USD per further event" in table.note
+
+
+def test_growth_is_the_slope_over_the_events(runs: Path) -> None:
+    seconds, usd = growth([run for run in read_runs([runs]) if run.method == "physplan"])
+    assert seconds == pytest.approx(11)
+    assert usd == pytest.approx(0.02)
+
+
+def test_the_command_prints_our_tables_beside_the_papers(runs: Path, evaluate_command) -> None:
+    code, out, _ = evaluate_command("cost", runs, "--reported")
+    assert code == 0
+    assert "Runtime per stage (3 runs, K = 3, 5)" in out
+    assert "366.0" in out
+    assert "reported" in out
+    code, out, _ = evaluate_command("cost", runs, "--json")
+    assert json.loads(out)["provenance"]["settings"] == {"runs": 3}
+
+
+def test_folders_without_runs_and_broken_files_are_refused(tmp_path: Path, evaluate_command) -> None:
+    code, _, err = evaluate_command("cost", tmp_path)
+    assert code == 2
+    assert "no run with a cost.json" in err
+    (tmp_path / "cost.json").write_text('{"method": "x"}')
+    with pytest.raises(PhysPlanError, match="does not hold the cost of a run"):
+        read_runs([tmp_path])
