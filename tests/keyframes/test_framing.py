@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -27,6 +27,7 @@ def test_the_nearest_shape_is_chosen(size: tuple[int, int], ratio: str) -> None:
 
 
 @given(width=sides, height=sides)
+@settings(max_examples=40, deadline=None)
 def test_padding_has_the_shape_and_cutting_out_undoes_it(width: int, height: int) -> None:
     pixels = np.random.default_rng(width * height).integers(0, 256, (height, width, 3), dtype=np.uint8)
     image = Image.fromarray(pixels)
@@ -45,6 +46,7 @@ def test_a_picture_of_the_same_shape_but_for_rounding_loses_nothing() -> None:
 
 
 @given(width=sides, height=sides, other=st.tuples(sides, sides))
+@settings(max_examples=40, deadline=None)
 def test_a_fitted_picture_is_neither_stretched_nor_of_another_size(
     width: int, height: int, other: tuple[int, int]
 ) -> None:

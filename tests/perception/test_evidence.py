@@ -195,6 +195,23 @@ def test_evidence_saved_and_loaded_is_the_same(tmp_path: Path) -> None:
         assert before.missing == after.missing
 
 
+def test_keyframes_that_are_the_first_frame_itself_are_saved(tmp_path: Path) -> None:
+    frames = (MELTING_FIRST, MELTING_FIRST)
+    evidence = gather_evidence(
+        melting_chain(), MELTING_FIRST, frames, segmenter=ColourSegmenter(), depth=row_depth
+    )
+    evidence.save(tmp_path / "evidence.safetensors")
+    assert torch.equal(Evidence.load(tmp_path / "evidence.safetensors").keyframes[1].image, MELTING_FIRST)
+
+
+def test_a_category_in_two_spellings_is_one_category() -> None:
+    segmenter = ColourSegmenter()
+    graph = StateGraph([Node("ball#1", "ball"), Node("ball#2", "Ball")])
+    seen = first_frame_evidence(graph, draw(LEFT, RIGHT), segmenter=segmenter, depth=row_depth)
+    assert segmenter.asked == [("ball",)]
+    assert [place(seen.masks[f"ball#{number}"])[0] for number in (1, 2)] == [7, 53]
+
+
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = gather_evidence(
         melting_chain(), MELTING_FIRST, MELTING_KEYFRAMES, segmenter=ColourSegmenter(), depth=row_depth

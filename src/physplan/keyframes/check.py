@@ -5,7 +5,6 @@ The paper puts a quarter of its failures down to keyframes, and an editor can al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,7 +14,6 @@ from torch.nn import functional as F
 from physplan.graph import EventChain
 from physplan.perception import (
     DepthEstimator,
-    Instance,
     KeyframeEvidence,
     Segmenter,
     keyframe_evidence,
@@ -63,9 +61,7 @@ def check_keyframe(
     )
     problems = [
         *_absent(chain, first, seen),
-        *_lingering(
-            chain, event, first, segmenter.segment(image, _consumed_categories(chain, event)), settings
-        ),
+        *_lingering(chain, event, first, image, segmenter, settings),
     ]
     outside = ~edited_region(chain, event, first, seen, margin=settings.margin)
     changed = visible_change(first.image, image, settings.visible)
@@ -123,33 +119,28 @@ def _absent(chain: EventChain, first: KeyframeEvidence, seen: KeyframeEvidence) 
     ]
 
 
-def _consumed(chain: EventChain, event: int) -> list[str]:
-    return [node.id for node in chain.graph.nodes if node.id not in chain.events[event].graph]
-
-
-def _consumed_categories(chain: EventChain, event: int) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(chain.node(node).category for node in _consumed(chain, event)))
-
-
 def _lingering(
     chain: EventChain,
     event: int,
     first: KeyframeEvidence,
-    instances: Sequence[Instance],
+    image: Tensor,
+    segmenter: Segmenter,
     settings: CheckSettings,
 ) -> list[str]:
     """Consumed objects that still cover their old place, with more of their kind than there should be."""
+    state = chain.events[event].graph
     problems = []
-    for node in _consumed(chain, event):
-        category = chain.node(node).category
-        masks = [one.mask.cpu() for one in instances if one.category == category]
-        living = sum(other.category == category for other in chain.events[event].graph.nodes)
-        if node not in first.masks or len(masks) <= living:
+    for node in chain.graph.nodes:
+        if node.id in state or node.id not in first.masks:
             continue
-        old = first.masks[node]
-        covered = (torch.stack(masks).any(0) & old).sum() / old.sum()
-        if covered >= settings.still_there:
-            problems.append(f"the {category} ({node}) is still there")
+        masks = [one.mask.cpu() for one in segmenter.segment(image, (node.category,))]
+        living = sum(other.category.casefold() == node.category.casefold() for other in state.nodes)
+        old = first.masks[node.id]
+        if (
+            len(masks) > living
+            and (torch.stack(masks).any(0) & old).sum() / old.sum() >= settings.still_there
+        ):
+            problems.append(f"the {node.category} ({node.id}) is still there")
     return problems
 
 

@@ -17,6 +17,7 @@ from physplan.keyframes.store import DrawingStore, drawing_key
 from physplan.perception import DepthEstimator, Segmenter, first_frame_evidence
 from physplan.perception.images import to_tensor
 from physplan.reasoning.parallel import side_by_side
+from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import keyframe_tasks
 from physplan.reasoning.writer import write_instruction
 
@@ -59,6 +60,7 @@ def render_keyframes(
 ) -> tuple[Keyframe, ...]:
     """One keyframe per event, each edited from the first frame. The folder `store` keeps every drawing."""
     rules = settings or RenderSettings()
+    image = Picture.of(image).image
     first = first_frame_evidence(chain.graph, to_tensor(image), segmenter=segmenter, depth=depth)
     drawings = DrawingStore(store)
     looking = threading.Lock()  # the networks that look are shared by all threads

@@ -59,8 +59,9 @@ class Evidence:
         tensors: dict[str, Tensor] = {}
         header = []
         for number, frame in enumerate((self.first, *self.keyframes)):
-            tensors[f"{number}.image"] = frame.image.contiguous()
-            tensors[f"{number}.depth"] = frame.depth.contiguous()
+            # Copies: the format refuses tensors that share memory, as an unchanged keyframe does.
+            tensors[f"{number}.image"] = frame.image.clone(memory_format=torch.contiguous_format)
+            tensors[f"{number}.depth"] = frame.depth.clone(memory_format=torch.contiguous_format)
             if frame.masks:
                 tensors[f"{number}.masks"] = torch.stack(tuple(frame.masks.values()))
             header.append({"nodes": list(frame.masks), "missing": list(frame.missing)})
@@ -87,11 +88,11 @@ class Evidence:
                     )
                     for number, entry in enumerate(json.loads(header["frames"]))
                 ]
-        except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+                return cls(first=frames[0], keyframes=tuple(frames[1:]))
+        except (OSError, SafetensorError, ValueError, LookupError, TypeError) as error:
             raise PhysPlanError(
                 f"Cannot read the evidence in {path} ({error}): delete it to make it again."
             ) from None
-        return cls(first=frames[0], keyframes=tuple(frames[1:]))
 
 
 def gather_evidence(
@@ -164,12 +165,15 @@ def _look(
     graph: StateGraph, image: Tensor, nearness: Tensor, segmenter: Segmenter, cost_of: CostOf
 ) -> KeyframeEvidence:
     nodes: dict[str, list[str]] = defaultdict(list)
+    spelling: dict[str, str] = {}
     for node in graph.nodes:
-        nodes[node.category].append(node.id)
+        # "Ball" and "ball" are one category: detectors do not know the difference.
+        nodes[node.category.casefold()].append(node.id)
+        spelling.setdefault(node.category.casefold(), node.category)
     found: dict[str, list[Tensor]] = defaultdict(list)
-    for instance in segmenter.segment(image, tuple(nodes)):
+    for instance in segmenter.segment(image, tuple(spelling.values())):
         if instance.mask.any():
-            found[instance.category].append(instance.mask.cpu())
+            found[instance.category.casefold()].append(instance.mask.cpu())
     masks: dict[str, Tensor] = {}
     # Single nodes come first: their places tell the nodes of a shared category apart.
     for category, ids in sorted(nodes.items(), key=lambda item: len(item[1])):
