@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev demo test test-slow lint mutants bench-graph bench-plan
+.PHONY: help setup setup-dev demo test test-slow lint mutants bench-graph bench-plan bench-scale
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,3 +45,6 @@ bench-graph: $(VENV)/.base ## Checks and apply per second, at 40 and at 400 node
 
 bench-plan: $(VENV)/.dev ## The planner's own time, and that independent calls run side by side
 	PYTHONPATH=tests:tests/reasoning $(BIN)/python benchmarks/plan.py
+
+bench-scale: $(VENV)/.dev ## Cases per second with 1 and 2 workers, and the engine's overhead per case
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scale.py --ray

@@ -12,7 +12,7 @@ from physplan.errors import PhysPlanError
 from physplan.graph.errors import GraphError
 
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`.
-COMMANDS = ("plan", "validate", "apply", "show", "doctor")
+COMMANDS = ("plan", "evaluate", "validate", "apply", "show", "doctor")
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,7 +110,9 @@ def _whiskers(cells: Sequence[Any]) -> Any:
     if not any(isinstance(cell, Interval) for cell in cells):
         return None
     pairs = [
-        (cell.value - cell.low, cell.high - cell.value) if isinstance(cell, Interval) else (0.0, 0.0)
+        (cell.value - cell.low, cell.high - cell.value)
+        if isinstance(cell, Interval)
+        else (math.nan, math.nan)
         for cell in cells
     ]
-    return [[max(pair[0], 0.0) for pair in pairs], [max(pair[1], 0.0) for pair in pairs]]
+    return [[max(length, 0.0) for length in side] for side in zip(*pairs, strict=True)]
