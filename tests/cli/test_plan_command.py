@@ -81,9 +81,9 @@ def test_offline_replays_the_stored_answers(run: Plan, capsys: pytest.CaptureFix
 
 def test_a_budget_stops_and_what_there_is_stays(run: Plan, capsys: pytest.CaptureFixture[str]) -> None:
     with GeminiServer(melting.respond) as server:
-        assert run(server, "--budget", "0.07") == 2
+        assert run(server, "--budget", "0.0555") == 2
         shown = capsys.readouterr().err
-        assert "budget of 0.0700 USD stops before the next call" in shown
+        assert "budget of 0.0555 USD stops before the next call" in shown
         assert "Traceback" not in shown
         left = json.loads(Path("plan.unfinished.json").read_text())
         assert left["graph"]["nodes"][0]["id"] == "ice#1"

@@ -230,8 +230,8 @@ def test_a_delta_that_stays_wrong_ends_planning_with_the_violations(
 
 def test_a_budget_stops_the_next_call_and_more_budget_continues(make_site: MakeSite, picture: Path) -> None:
     site = make_site(melting.respond)
-    reasoner = site.reasoner(budget=0.07)
-    with pytest.raises(BudgetExceeded, match=r"budget of 0.0700 USD stops before the next call"):
+    reasoner = site.reasoner(budget=0.0555)
+    with pytest.raises(BudgetExceeded, match=r"budget of 0.0555 USD stops before the next call"):
         plan(reasoner, picture, PROMPT)
     made = len(site.server.asked)
     spent = reasoner.gateway.ledger.totals()
@@ -241,6 +241,17 @@ def test_a_budget_stops_the_next_call_and_more_budget_continues(make_site: MakeS
     chain = plan(site.reasoner(budget=1.0), picture, PROMPT)
     assert chain.anchors == (14, 29, 41)
     assert len(site.server.asked) == 8, "what was stored is not asked again"
+
+
+def test_calls_side_by_side_wait_for_each_other_rather_than_stop_at_the_budget(
+    gemini_site: MakeSite, picture: Path
+) -> None:
+    """One worst case fits beside what was spent, three at once do not; together they cost far less."""
+    site = gemini_site(lambda asked: replace(melting.respond(asked), stall=0.05))
+    reasoner = site.reasoner(budget=0.07)
+    assert plan(reasoner, picture, PROMPT).anchors == (14, 29, 41)
+    assert site.server.peak == 1
+    assert reasoner.gateway.ledger.totals().usd < 0.01
 
 
 def test_a_replay_without_network_is_the_identical_plan(make_site: MakeSite, picture: Path) -> None:

@@ -141,6 +141,12 @@ class Gateway:
                         lambda: self.client.complete(request, timeout=self.policy.timeout),
                     )
                 )
+                seconds = round(time.perf_counter() - started, 3)
+                reply = replace(reply, text=reply.text.encode("utf-8", "replace").decode())
+                usd = price.cost(reply.usage, size=request.options.get("image_size", "1K")) if price else None
+                if self.store:
+                    cost = {"usd": usd, "prices": self.prices.dated, "seconds": seconds, "attempts": attempt}
+                    self.store.put(key, self.client.provider, request, reply, cost)
             except BaseException as fault:
                 billable = not isinstance(fault, CallFault) or fault.billable
                 self.ledger.end(
@@ -151,12 +157,6 @@ class Gateway:
                     status=getattr(fault, "status", None),
                 )
                 raise
-            seconds = round(time.perf_counter() - started, 3)
-        reply = replace(reply, text=reply.text.encode("utf-8", "replace").decode())
-        usd = price.cost(reply.usage, size=request.options.get("image_size", "1K")) if price else None
-        if self.store:
-            cost = {"usd": usd, "prices": self.prices.dated, "seconds": seconds, "attempts": attempt}
-            self.store.put(key, self.client.provider, request, reply, cost)
         self.ledger.end(
             entry, outcome="answered", usd=usd, seconds=seconds, status=200, **asdict(reply.usage)
         )

@@ -71,12 +71,16 @@ class Ledger:
         self.budget = budget
         self._entries: dict[str, Entry] = {}
         self._read_to = 0
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._in_flight: set[str] = set()
 
     def begin(
         self, *, key: str, purpose: str, provider: str, model: str, attempt: int, worst_usd: float | None
     ) -> Entry:
-        """Reserve the worst-case price of an attempt, or raise `BudgetExceeded` without reserving."""
+        """Reserve the worst-case price of an attempt, or raise `BudgetExceeded` without reserving.
+
+        Where only the reservations of calls in flight are in the way, wait: they will cost less.
+        """
         entry = Entry(
             id=uuid.uuid4().hex,
             key=key,
@@ -87,17 +91,21 @@ class Ledger:
             usd=worst_usd,
             time=round(time.time(), 3),
         )
-        with self._writing() as file:
-            if self.budget is not None:
-                self._check(entry, self.budget)
-            self._write(file, entry)
+        with self._lock:
+            while not self._reserve(entry):
+                self._lock.wait()
         return entry
 
     def end(self, entry: Entry, **result: Any) -> Entry:
         """Replace the reservation of `entry` by what happened."""
         ended = replace(entry, **result)
-        with self._writing() as file:
-            self._write(file, ended)
+        with self._lock:
+            try:
+                with self._writing() as file:
+                    self._write(file, ended)
+            finally:  # those that wait must not wait for ever
+                self._in_flight.discard(entry.id)
+                self._lock.notify_all()
         return ended
 
     def settle(self, key: str, **result: Any) -> None:
@@ -116,19 +124,31 @@ class Ledger:
     def totals(self) -> Totals:
         return total(self.entries())
 
-    def _check(self, entry: Entry, budget: float) -> None:
+    def _reserve(self, entry: Entry) -> bool:
+        with self._writing() as file:
+            if self.budget is not None and not self._fits(entry, self.budget):
+                return False
+            self._write(file, entry)
+        self._in_flight.add(entry.id)
+        return True
+
+    def _fits(self, entry: Entry, budget: float) -> bool:
+        """Whether it fits now; False when it may fit once calls in flight have ended; else an error."""
         if entry.usd is None:
             raise BudgetExceeded(
                 f"No price is known for the model {entry.model}, so the budget cannot be kept: add the model "
                 "to a price table (--prices FILE), or leave out the budget."
             )
         committed = sum(known.usd or 0.0 for known in self._entries.values())
-        if committed + entry.usd > budget + 1e-12:
+        in_flight = sum(self._entries[id].usd or 0.0 for id in self._in_flight)
+        room = budget + 1e-12 - entry.usd
+        if committed > room and (not self._in_flight or committed - in_flight > room):
             raise BudgetExceeded(
                 f"The budget of {budget:.4f} USD stops before the next call ({entry.purpose}): "
                 f"{committed:.4f} USD are spent or reserved and it could cost up to {entry.usd:.4f} USD. "
                 "All answers so far are stored; raise the budget and run the same command again to continue."
             )
+        return committed <= room
 
     def _write(self, file: IO[bytes] | None, entry: Entry) -> None:
         self._entries[entry.id] = entry
