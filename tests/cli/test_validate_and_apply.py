@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +195,19 @@ def test_apply_rejects_what_breaks_a_check(capsys: pytest.CaptureFixture[str]) -
     assert captured.out == ""
     assert "physplan: E.json is rejected: (consistency)" in captured.err
     assert not Path("next.json").exists()
+
+
+@pytest.mark.usefixtures("files")
+def test_an_output_that_cannot_be_written_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["apply", "--graph", "G.json", "--edits", "E.json", "-o", "G.json/next.json"]) == 2
+    assert capsys.readouterr().err.startswith("physplan: G.json: ")
+
+
+@pytest.mark.usefixtures("files")
+def test_a_reader_that_leaves_is_no_error() -> None:
+    command = [sys.executable, "-m", "physplan", "apply", "--graph", "G.json", "--edits", "E.json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout
+    process.stdout.close()
+    _, errors = process.communicate()
+    assert errors == b""

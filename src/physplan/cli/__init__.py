@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -30,7 +31,9 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     try:
-        return int(args.run(args) or 0)
+        code = int(args.run(args) or 0)
+        sys.stdout.flush()
+        return code
     except (PhysPlanError, GraphError) as error:
         print(f"physplan: {error}", file=sys.stderr)
         return getattr(error, "exit_code", 2)
@@ -38,9 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("physplan: stopped.", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()
+        # The reader of a pipe left, as `head` does: say nothing, also not when Python flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    except OSError as error:
+        print(f"physplan: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,5 @@
+"""`python -m physplan` is `physplan`."""
+
+from physplan.cli import main
+
+raise SystemExit(main())
