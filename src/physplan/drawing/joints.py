@@ -9,6 +9,8 @@ from physplan.graph import Edge, EventChain, Link, Unlink
 
 LANE = 11.0  # distance between lines that run side by side
 STUB = 14.0  # from a card to the first lane
+# For each joint and end: which of how many joints of that card it is.
+Ports = dict[tuple[Edge, str], tuple[int, int]]
 
 # Relations drawn as lines between cards: width and dash.
 JOINTS: dict[str, tuple[float, tuple[float, float] | None]] = {
@@ -48,10 +50,10 @@ def assign_lanes(edges: dict[Edge, str], rows: list[str]) -> dict[Edge, int]:
     return lanes
 
 
-def spread_ports(edges: dict[Edge, str], rows: list[str]) -> dict[tuple[Edge, str], int]:
+def spread_ports(edges: dict[Edge, str], rows: list[str]) -> Ports:
     """For each joint and end its place along the card's side: what goes up leaves above what goes down."""
     place = {id: i for i, id in enumerate(rows)}
-    ports: dict[tuple[Edge, str], int] = {}
+    ports: Ports = {}
     for id in {end for edge in edges for end in (edge.a, edge.b)}:
         mine = [edge for edge in edges if id in (edge.a, edge.b)]
 
@@ -59,19 +61,20 @@ def spread_ports(edges: dict[Edge, str], rows: list[str]) -> dict[tuple[Edge, st
             steps = place[edge.a] + place[edge.b] - 2 * place[id]
             return (0 if steps < 0 else 1, -steps, edge.r)
 
-        ports |= {(edge, id): i for i, edge in enumerate(sorted(mine, key=outwards))}
+        ports |= {(edge, id): (i, len(mine)) for i, edge in enumerate(sorted(mine, key=outwards))}
     return ports
 
 
 def draw_joint(
     edge: Edge, lane: int, colour: str, left: float, tops: dict[str, float], cards: dict[str, Card],
-    ports: dict[tuple[Edge, str], int],
+    ports: Ports,
 ) -> Line:  # fmt: skip
     width, dash = JOINTS[edge.r]
     ends = []
     for id in (edge.a, edge.b):
-        room = max(card_height(cards[id]) - 14, 6)
-        ends.append(tops[id] + 9 + (ports[edge, id] * 9) % room)
+        number, count = ports[edge, id]
+        step = min(9.0, (card_height(cards[id]) - 16) / max(count - 1, 1))
+        ends.append(tops[id] + 9 + step * number)
     x = left - STUB - LANE * lane
     points = ((left, ends[0]), (x, ends[0]), (x, ends[1]), (left - 1, ends[1]))
     dash = (3, 3) if colour == RED else dash
