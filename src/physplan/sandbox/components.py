@@ -1,0 +1,51 @@
+"""The sandbox's trained parts, ready to use: they come with the package, so nothing is downloaded."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from physplan.errors import PhysPlanError
+from physplan.perception.dinov2 import DINOv2
+from physplan.sandbox.models.sight import SandboxDepth, SandboxSegmenter, SightNet
+from physplan.sandbox.video import SandboxVideo
+
+WEIGHTS = Path(__file__).parent / "weights"
+
+
+@cache
+def load_video() -> SandboxVideo:
+    return SandboxVideo.from_pretrained(WEIGHTS / "video")
+
+
+@cache
+def load_encoder() -> DINOv2:
+    return DINOv2.from_pretrained(_folder("encoder"))
+
+
+@cache
+def load_segmenter() -> SandboxSegmenter:
+    return SandboxSegmenter(_sight())
+
+
+@cache
+def load_depth() -> SandboxDepth:
+    return SandboxDepth(_sight())
+
+
+@cache
+def _sight() -> SightNet:
+    model: SightNet = SightNet.from_pretrained(_folder("sight"), torch_dtype=torch.float32)
+    return model.eval().requires_grad_(False)
+
+
+def _folder(part: str) -> Path:
+    folder = WEIGHTS / part
+    if not (folder / "config.json").exists():
+        raise PhysPlanError(
+            f"The sandbox has no weights for its {part}:"
+            f" train them with `python -m physplan.sandbox.train {part}`."
+        )
+    return folder

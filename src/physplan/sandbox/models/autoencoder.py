@@ -1,0 +1,134 @@
+"""Groups of four frames to latents and back, with 2-D convolutions at a quarter of the resolution or less.
+
+The 3-D convolutional VAE of CogVideoX takes seconds on a CPU; this one decodes a latent in milliseconds.
+Frame 0 is a
+group of its own (repeated four times), as in CogVideoX, so 4k + 1 frames give k + 1 latents. Groups do not
+see each
+other: a latent can be decoded alone, and exactly.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from diffusers.configuration_utils import ConfigMixin, register_to_config
+from diffusers.models.modeling_utils import ModelMixin
+from torch import Tensor, nn
+
+GROUP = 4  # frames per latent
+
+
+class Residual(nn.Module):
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(channels, channels, 3, padding=1)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1)
+        zeroed(self.second)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.second(F.silu(self.first(F.silu(x))))
+
+
+class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
+    """[B, 3, F, H, W] in [-1, 1] <-> [B, C, (F - 1) / 4 + 1, H / 8, W / 8], with unit variance per channel.
+
+    A linear map of 8 x 8 x 4 pixel blocks, which starts as their principal components, plus convolutions
+    that start
+    at zero: so training begins at the quality of PCA.
+    """
+
+    @register_to_config
+    def __init__(
+        self, latent_channels: int = 24, widths: tuple[int, int] = (48, 96), blocks: tuple[int, int] = (2, 3)
+    ) -> None:
+        super().__init__()
+        fine, coarse = widths
+        pixels = 3 * GROUP
+        self.encode_linear = nn.Conv2d(pixels, latent_channels, 8, stride=8)
+        self.encode_residual = nn.Sequential(
+            nn.PixelUnshuffle(4),
+            nn.Conv2d(pixels * 16, fine, 1),
+            *(Residual(fine) for _ in range(blocks[0])),
+            nn.PixelUnshuffle(2),
+            nn.Conv2d(fine * 4, coarse, 1),
+            *(Residual(coarse) for _ in range(blocks[1])),
+            zeroed(nn.Conv2d(coarse, latent_channels, 1)),
+        )
+        self.decode_linear = nn.ConvTranspose2d(latent_channels, pixels, 8, stride=8)
+        self.decode_residual = nn.Sequential(
+            nn.Conv2d(latent_channels, coarse, 3, padding=1),
+            *(Residual(coarse) for _ in range(blocks[1])),
+            nn.Conv2d(coarse, fine * 4, 1),
+            nn.PixelShuffle(2),
+            *(Residual(fine) for _ in range(blocks[0])),
+            zeroed(nn.Conv2d(fine, pixels * 16, 1)),
+            nn.PixelShuffle(4),
+        )
+        self.register_buffer("latent_mean", torch.zeros(latent_channels))
+        self.register_buffer("latent_std", torch.ones(latent_channels))
+
+    def encoder(self, groups: Tensor) -> Tensor:
+        """[B, 12, H, W] -> [B, C, H / 8, W / 8], not standardised."""
+        return self.encode_linear(groups) + self.encode_residual(groups)
+
+    def decoder(self, latents: Tensor) -> Tensor:
+        return self.decode_linear(latents) + self.decode_residual(latents)
+
+    @torch.no_grad()
+    def start_from_principal_components(self, groups: Tensor) -> None:
+        """Set the linear maps from the blocks of example groups, each component scaled to unit variance."""
+        blocks = F.unfold(groups, 8, stride=8).transpose(1, 2).flatten(0, 1)  # [N, 12 * 64]
+        mean = blocks.mean(dim=0)
+        values, vectors = torch.linalg.eigh(torch.cov((blocks - mean).T))
+        keep = self.config.latent_channels
+        basis, scale = vectors[:, -keep:].T, values[-keep:].clamp(min=1e-8).sqrt()
+        shape = self.encode_linear.weight.shape
+        self.encode_linear.weight.copy_((basis / scale[:, None]).view(shape))
+        _set_bias(self.encode_linear, -(basis @ mean) / scale)
+        self.decode_linear.weight.copy_((basis * scale[:, None]).view(shape))
+        # The mean block goes into the last convolution's bias, where the two shuffles share a 4 x 4 pattern.
+        block = mean.view(3 * GROUP, 2, 4, 2, 4).mean(dim=(1, 3))
+        _set_bias(self.decode_linear, torch.zeros(3 * GROUP))
+        _set_bias(self.decode_residual[-2], block.flatten())
+
+    def encode(self, video: Tensor) -> Tensor:
+        groups, batch = _to_groups(video)
+        latents = self.encoder(groups).sub(_per_channel(self.latent_mean)).div(_per_channel(self.latent_std))
+        return latents.unflatten(0, (batch, -1)).transpose(1, 2)
+
+    def decode(self, latents: Tensor, *, leading: bool = True) -> Tensor:
+        """All frames of these latents; with `leading` the first latent is frame 0 of the video, one frame
+        only."""
+        batch = latents.shape[0]
+        flat = latents.transpose(1, 2).flatten(0, 1)
+        flat = flat * _per_channel(self.latent_std) + _per_channel(self.latent_mean)
+        frames = self.decoder(flat).unflatten(1, (GROUP, 3))  # [B * L, 4, 3, H, W]
+        video = frames.unflatten(0, (batch, -1)).flatten(1, 2).transpose(1, 2)
+        return video[:, :, GROUP - 1 :] if leading else video
+
+
+def zeroed(layer: nn.Conv2d) -> nn.Conv2d:
+    nn.init.zeros_(layer.weight)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
+def _set_bias(layer: nn.Module, values: Tensor) -> None:
+    bias = layer.bias
+    assert isinstance(bias, Tensor)
+    bias.copy_(values)
+
+
+def _per_channel(values: Tensor) -> Tensor:
+    return values.view(1, -1, 1, 1)
+
+
+def _to_groups(video: Tensor) -> tuple[Tensor, int]:
+    """[B, 3, 4k + 1, H, W] -> [B * (k + 1), 12, H, W]."""
+    batch = video.shape[0]
+    if video.shape[2] % GROUP != 1:
+        raise ValueError(f"the sandbox autoencoder takes 4k + 1 frames, not {video.shape[2]}")
+    padded = torch.cat([video[:, :, :1]] * (GROUP - 1) + [video], dim=2)
+    groups = padded.transpose(1, 2).unflatten(1, (-1, GROUP))  # [B, L, 4, 3, H, W]
+    return groups.flatten(2, 3).flatten(0, 1), batch

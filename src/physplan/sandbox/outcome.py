@@ -1,0 +1,75 @@
+"""What happened in a video: the simulated outcome that it is nearest to, and whether the rest was left
+alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from physplan.sandbox.world.scene import Scene
+
+DIFFERS = 0.10  # two outcomes differ at a pixel when their colours do by this much
+CHANGED = 0.07  # an object has changed when its pixels have by this much, on average, in any late frame
+LATE = 8  # changes are looked for in the last frames
+
+Video = NDArray[Any]  # [T, H, W, 3] in [0, 1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    outcome: str
+    plausible: bool
+    distances: Mapping[str, float]
+    changes: Mapping[str, float]  # per uninvolved object
+
+    @property
+    def preserved(self) -> bool:
+        return all(change < CHANGED for change in self.changes.values())
+
+
+def judge(scene: Scene, video: Video, *, uninvolved: tuple[str, ...] | None = None) -> Verdict:
+    """Decide the outcome of a generated video of this scene; `uninvolved` are object keys (default: the
+    distractors)."""
+    clips = {name: scene.render(name) for name in scene.outcomes}
+    distances = outcome_distances(
+        video, {name: clip.frames / np.float32(255) for name, clip in clips.items()}
+    )
+    nearest = min(distances, key=distances.__getitem__)
+    truth = clips[scene.plausible]
+    keys = tuple(scene.distractors) if uninvolved is None else uninvolved
+    changes = {key: object_change(video, truth.objects == truth.names.index(key)) for key in keys}
+    return Verdict(
+        outcome=nearest, plausible=nearest == scene.plausible, distances=distances, changes=changes
+    )
+
+
+def outcome_distances(video: Video, outcomes: Mapping[str, Video]) -> dict[str, float]:
+    """Mean squared distance to each outcome, over the pixels and frames where the outcomes differ."""
+    smooth = {name: _soften(clip) for name, clip in outcomes.items()}
+    stack = np.stack(list(smooth.values()))
+    differs = (stack.max(axis=0) - stack.min(axis=0)).max(axis=-1) > DIFFERS
+    seen = _soften(video)[differs]
+    return {name: float(np.square(seen - clip[differs]).mean()) for name, clip in smooth.items()}
+
+
+def object_change(video: Video, mask: NDArray[np.bool_]) -> float:
+    """The largest mean change of an object's pixels since the first frame, where the truth shows it in
+    both."""
+    inside = ndimage.binary_erosion(mask[0])
+    worst = 0.0
+    for frame in range(len(video) - LATE, len(video)):
+        shown = inside & mask[frame]
+        if shown.sum() >= 8:
+            worst = max(worst, float(np.abs(video[frame] - video[0])[shown].mean()))
+    return worst
+
+
+def _soften(video: Video) -> Video:
+    """A blur of about two pixels: edges a pixel off are no other outcome."""
+    softened: Video = ndimage.uniform_filter(np.asarray(video, dtype=np.float32), size=(1, 3, 3, 1))
+    return softened

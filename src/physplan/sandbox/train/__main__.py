@@ -1,0 +1,86 @@
+"""`python -m physplan.sandbox.train [part]`: trains the sandbox's models and puts their weights into the
+package."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from physplan.sandbox.components import WEIGHTS
+from physplan.sandbox.models.autoencoder import FrameGroupAutoencoder
+from physplan.sandbox.models.text import build_text_encoder, build_tokenizer
+from physplan.sandbox.train import autoencoder, encoder, sight, video
+from physplan.sandbox.train.loop import TrainConfig
+
+PARTS = ("autoencoder", "sight", "encoder", "video")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m physplan.sandbox.train",
+        description="Train the sandbox's models. A killed run goes on where it stopped.",
+        epilog="example: python -m physplan.sandbox.train video --steps 20000 --threads 2",
+    )
+    parser.add_argument("part", nargs="?", choices=(*PARTS, "all"), default="all")
+    parser.add_argument(
+        "--work", type=Path, default=Path("out/sandbox-train"), help="checkpoints and cached clips"
+    )
+    parser.add_argument("--weights", type=Path, default=WEIGHTS, help="where the finished weights go")
+    parser.add_argument("--steps", type=int, help="training steps (default: the part's own number)")
+    parser.add_argument("--clips", type=int, help="training clips (default: the part's own number)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    for part in PARTS if args.part == "all" else (args.part,):
+        train_part(part, args)
+
+
+def train_part(part: str, args: argparse.Namespace) -> None:
+    clips = {} if args.clips is None else {"clips": args.clips}
+    if part == "autoencoder":
+        model, _ = autoencoder.run(args.work, config=_config(autoencoder.CONFIG, args), **clips)
+        save(model, args.weights / "video" / "autoencoder")
+    elif part == "sight":
+        model, _ = sight.run(args.work, config=_config(sight.CONFIG, args), **clips)
+        save(model, args.weights / "sight")
+    elif part == "encoder":
+        model, _ = encoder.run(args.work, config=_config(encoder.CONFIG, args), **clips)
+        save(model, args.weights / "encoder")
+    else:
+        frozen = FrameGroupAutoencoder.from_pretrained(
+            args.weights / "video" / "autoencoder", torch_dtype=torch.float32
+        )
+        model, _ = video.run(args.work, frozen.eval(), config=_config(video.CONFIG, args), **clips)
+        save_video(model, args.weights / "video")
+
+
+def save_video(transformer: nn.Module, folder: Path) -> None:
+    save(transformer, folder / "transformer")
+    save(build_text_encoder(), folder / "text_encoder")
+    video.build_scheduler().save_pretrained(folder / "scheduler")
+    build_tokenizer().save_pretrained(folder / "tokenizer")
+
+
+def save(model: nn.Module, folder: Path) -> None:
+    """Half precision, safetensors; the old folder goes only when the new one is whole."""
+    fresh = folder.with_name(f".{folder.name}-new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    model.half().save_pretrained(fresh, safe_serialization=True)  # type: ignore[operator]
+    model.float()
+    shutil.rmtree(folder, ignore_errors=True)
+    fresh.rename(folder)
+
+
+def _config(config: TrainConfig, args: argparse.Namespace) -> TrainConfig:
+    return replace(config, seed=args.seed, steps=args.steps or config.steps)
+
+
+if __name__ == "__main__":
+    main()

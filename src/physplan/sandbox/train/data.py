@@ -1,0 +1,63 @@
+"""Training clips: every outcome whatever the scene, and in a share of them an uninvolved object changes
+too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from physplan.sandbox.world.phenomena import scene
+from physplan.sandbox.world.render import FRAMES, Clip
+from physplan.sandbox.world.scene import Meddling, Scene
+
+PLAUSIBLE = 0.30  # share of the clips that show the plausible outcome
+MEDDLED = 0.35  # share of the clips in which a distractor changes
+
+
+def draw_clip(index: int, *, split: str = "train") -> tuple[Scene, str, Meddling | None, int]:
+    """Scene, outcome, meddling and take of clip `index`: always the same ones."""
+    rng = np.random.default_rng([7, index])
+    chosen = scene(split, index)
+    others = [o for o in chosen.outcomes if o != chosen.plausible]
+    outcome = chosen.plausible if rng.random() < PLAUSIBLE else str(rng.choice(others))
+    meddle = rng.random() < MEDDLED and chosen.distractors
+    meddling = Meddling.sample(list(chosen.distractors), rng) if meddle else None
+    return chosen, outcome, meddling, int(rng.integers(1, 1000))
+
+
+def training_clip(index: int, *, split: str = "train") -> tuple[Clip, str]:
+    """The clip and its prompt."""
+    chosen, outcome, meddling, take = draw_clip(index, split=split)
+    return chosen.render(outcome, take=take, meddling=meddling), chosen.prompt
+
+
+def _frames(index: int) -> tuple[NDArray[np.uint8], str]:
+    clip, prompt = training_clip(index)
+    return clip.frames, prompt
+
+
+def frame_stream(count: int, *, start: int = 0, workers: int = 2) -> Iterator[tuple[NDArray[np.uint8], str]]:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_frames, range(start, start + count), chunksize=16)
+
+
+def cache_frames(folder: Path, count: int, *, workers: int = 2, size: int = 96) -> NDArray[np.uint8]:
+    """[count, T, H, W, 3], rendered once and memory-mapped afterwards."""
+    path = folder / f"frames-{count}.npy"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial")
+        store = open_memmap(partial, mode="w+", dtype=np.uint8, shape=(count, FRAMES, size, size, 3))
+        stream = frame_stream(count, workers=workers)
+        for k, (frames, _) in enumerate(tqdm(stream, total=count, desc="rendering clips")):
+            store[k] = frames
+        store.flush()
+        partial.rename(path)
+    return np.load(path, mmap_mode="r")

@@ -1,0 +1,137 @@
+"""Trains the video model on latents of clips whose outcome is drawn whatever the scene."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from diffusers import CogVideoXDDIMScheduler, CogVideoXTransformer3DModel
+from diffusers.models.embeddings import get_3d_rotary_pos_embed
+from numpy.lib.format import open_memmap
+from torch import Tensor
+from tqdm import tqdm
+
+from physplan.sandbox.models.autoencoder import FrameGroupAutoencoder
+from physplan.sandbox.models.text import LENGTH, WIDTH, build_text_encoder, build_tokenizer, encode_prompts
+from physplan.sandbox.train.data import frame_stream
+from physplan.sandbox.train.loop import TrainConfig, train
+from physplan.sandbox.world.phenomena import PHENOMENA
+
+CONFIG = TrainConfig(steps=20_000, learning_rate=1e-3, batch=16, warmup=200, ema=0.999)
+CLIPS = 9000
+NO_WORDS = 0.12  # share of the clips trained without their prompt, for classifier-free guidance
+LATENT = (24, 7, 12, 12)
+
+
+def build_transformer() -> CogVideoXTransformer3DModel:
+    return CogVideoXTransformer3DModel(
+        num_attention_heads=4,
+        attention_head_dim=32,
+        in_channels=2 * LATENT[0],
+        out_channels=LATENT[0],
+        num_layers=6,
+        sample_width=LATENT[3],
+        sample_height=LATENT[2],
+        sample_frames=25,
+        patch_size=2,
+        text_embed_dim=WIDTH,
+        max_text_seq_length=LENGTH,
+        time_embed_dim=128,
+        temporal_compression_ratio=4,
+        use_rotary_positional_embeddings=True,
+        use_learned_positional_embeddings=False,
+    )
+
+
+def build_scheduler() -> CogVideoXDDIMScheduler:
+    return CogVideoXDDIMScheduler(
+        num_train_timesteps=1000,
+        beta_start=0.00085,
+        beta_end=0.012,
+        beta_schedule="scaled_linear",
+        prediction_type="v_prediction",
+        rescale_betas_zero_snr=True,
+        snr_shift_scale=1.0,
+        timestep_spacing="trailing",
+        clip_sample=False,
+        set_alpha_to_one=True,
+    )
+
+
+def cache_latents(
+    folder: Path, autoencoder: FrameGroupAutoencoder, count: int = CLIPS, *, workers: int = 2
+) -> np.ndarray:
+    """float16 [count, C, L, h, w], encoded once; the index of each clip's prompt beside it."""
+    path, words = folder / f"latents-{count}.npy", folder / f"prompts-{count}.npy"
+    if not path.exists():
+        prompts = all_prompts()
+        partial = path.with_suffix(".partial")
+        store = open_memmap(partial, mode="w+", dtype=np.float16, shape=(count, *LATENT))
+        indices = np.zeros(count, dtype=np.int64)
+        stream = frame_stream(count, workers=workers)
+        with torch.no_grad():
+            for k, (frames, prompt) in enumerate(tqdm(stream, total=count, desc="encoding clips")):
+                video = torch.from_numpy(frames).permute(3, 0, 1, 2)[None].float() / 127.5 - 1.0
+                store[k] = autoencoder.encode(video)[0].numpy().astype(np.float16)
+                indices[k] = prompts.index(prompt)
+        store.flush()
+        np.save(words, indices)
+        partial.rename(path)
+    return np.load(path, mmap_mode="r")
+
+
+def all_prompts() -> list[str]:
+    """The empty prompt first."""
+    return ["", *(prompt for p in PHENOMENA.values() for prompt in p.prompts)]
+
+
+def video_loss(
+    transformer: CogVideoXTransformer3DModel,
+    clean: Tensor,
+    text: Tensor,
+    abar: Tensor,
+    steps: Tensor,
+    rotary: tuple[Tensor, Tensor],
+) -> Tensor:
+    """Error of v, counted more where the clip departs from its first frame. clean: [B, C, L, h, w]."""
+    noise = torch.randn_like(clean)
+    alpha, sigma = abar[steps].sqrt().view(-1, 1, 1, 1, 1), (1 - abar[steps]).sqrt().view(-1, 1, 1, 1, 1)
+    noisy = alpha * clean + sigma * noise
+    picture = torch.zeros_like(clean)
+    picture[:, :, :1] = clean[:, :, :1]
+    joined = torch.cat([noisy, picture], dim=1).transpose(1, 2)
+    out = transformer(
+        hidden_states=joined,
+        encoder_hidden_states=text,
+        timestep=steps,
+        image_rotary_emb=rotary,
+        return_dict=False,
+    )[0].transpose(1, 2)
+    moving = (clean - clean[:, :, :1]).abs().mean(dim=1, keepdim=True).clamp(max=1.0)
+    weight = 1.0 + 3.0 * moving
+    error = (out - (alpha * noise - sigma * clean)).square()
+    return (error * weight).sum() / (weight.sum() * clean.shape[1])
+
+
+def run(
+    folder: Path, autoencoder: FrameGroupAutoencoder, *, config: TrainConfig = CONFIG, clips: int = CLIPS
+) -> tuple[CogVideoXTransformer3DModel, dict]:
+    latents = cache_latents(folder, autoencoder, clips)
+    prompts = np.load(folder / f"prompts-{clips}.npy")
+    embeddings = encode_prompts(build_tokenizer(), build_text_encoder(), all_prompts())
+    torch.manual_seed(config.seed)
+    transformer = build_transformer()
+    abar = build_scheduler().alphas_cumprod.float()
+    rotary = get_3d_rotary_pos_embed(32, ((0, 0), (6, 6)), (6, 6), LATENT[1])
+
+    def loss_at(step: int, rng: np.random.Generator) -> Tensor:
+        chosen = np.sort(rng.choice(len(latents), config.batch, replace=False))
+        clean = torch.from_numpy(latents[chosen].astype(np.float32))
+        words = np.where(rng.random(config.batch) < NO_WORDS, 0, prompts[chosen])
+        # Evenly spread noise levels: less variance than independent draws.
+        levels = (rng.permutation(config.batch) + rng.random(config.batch)) / config.batch
+        steps = torch.from_numpy((levels * 1000).astype(np.int64))
+        return video_loss(transformer, clean, embeddings[torch.from_numpy(words)], abar, steps, rotary)
+
+    return transformer, train(transformer, loss_at, config, folder, name="video")

@@ -1,0 +1,89 @@
+"""The sandbox's video model: CogVideoX's denoiser and noise, with an autoencoder that a CPU can afford."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Self
+
+import torch
+from diffusers import CogVideoXDDIMScheduler, CogVideoXTransformer3DModel
+from torch import Tensor
+from transformers import PreTrainedTokenizerFast, T5EncoderModel
+
+from physplan.errors import PhysPlanError
+from physplan.sandbox.models.autoencoder import GROUP, FrameGroupAutoencoder
+from physplan.sandbox.models.text import encode_prompts
+from physplan.sandbox.world.render import FRAMES
+from physplan.video.families.base import to_unit
+from physplan.video.families.cogvideox import CogVideoX
+from physplan.video.frames import FrameLayout, Window
+
+SIZE = 96
+
+
+class SandboxCodec:
+    """Groups of four frames, each decoded by itself."""
+
+    spatial_ratio = 8
+    temporal_ratio = GROUP
+    frame_multiple = GROUP
+
+    def __init__(self, autoencoder: FrameGroupAutoencoder) -> None:
+        self.autoencoder = autoencoder
+        self.channels = int(autoencoder.config.latent_channels)
+
+    def encode_image(self, image: Tensor, generator: torch.Generator) -> Tensor:
+        return self.autoencoder.encode(image.unsqueeze(2))
+
+    def decode(self, latents: Tensor, *, tiled: bool = False) -> Tensor:
+        """Small enough that tiles would save nothing."""
+        return to_unit(self.autoencoder.decode(latents))
+
+
+class SandboxVideo(CogVideoX):
+    """Trained on 25 frames of 96 x 96 pixels of the small world, and on nothing else."""
+
+    name = "sandbox"
+    preview_length = 2
+
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
+        """A folder with transformer, scheduler, autoencoder, text_encoder and tokenizer, as diffusers lays
+        them out."""
+        folder = Path(folder)
+        if not (folder / "transformer" / "config.json").exists():
+            raise PhysPlanError(
+                f"{folder} holds no sandbox video model:"
+                " train one with `python -m physplan.sandbox.train video`."
+            )
+        full = {"torch_dtype": torch.float32}
+        transformer = CogVideoXTransformer3DModel.from_pretrained(folder / "transformer", **full)
+        autoencoder = FrameGroupAutoencoder.from_pretrained(folder / "autoencoder", **full)
+        encoder = T5EncoderModel.from_pretrained(folder / "text_encoder", dtype=torch.float32)
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder / "tokenizer")
+        for model in (transformer, autoencoder, encoder):
+            model.eval().requires_grad_(False)
+        return cls(
+            transformer=transformer,
+            scheduler=CogVideoXDDIMScheduler.from_pretrained(folder / "scheduler"),
+            codec=SandboxCodec(autoencoder),
+            encode_text=lambda prompts: encode_prompts(tokenizer, encoder, prompts),
+        )
+
+    def check_size(self, *, height: int, width: int, num_frames: int) -> FrameLayout:
+        if (height, width, num_frames) != (SIZE, SIZE, FRAMES):
+            raise PhysPlanError(
+                f"The sandbox model makes {FRAMES} frames of {SIZE} x {SIZE} pixels: use height {SIZE},"
+                f" width {SIZE} and num_frames {FRAMES}, not {height}, {width} and {num_frames}."
+            )
+        return super().check_size(height=height, width=width, num_frames=num_frames)
+
+    def decode_window(self, latents: Tensor, window: Window) -> Tensor:
+        """Only the latent that holds the frame is decoded: groups do not see each other."""
+        place = -(-window.index // GROUP)
+        first = place == 0  # the first latent of a window stands for its last frame
+        frame = GROUP - 1 if first else (window.index - 1) % GROUP
+        assert isinstance(self.codec, SandboxCodec)
+        group = self.codec.autoencoder.decode(latents[:, :, place : place + 1], leading=False)
+        return to_unit(group)[frame]

@@ -1,0 +1,27 @@
+"""Everything that can happen in the world, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from physplan.sandbox.world.phenomena import fluids, heat, magnetism, optics, solids
+from physplan.sandbox.world.scene import Phenomenon, Scene, build_scene
+
+PHENOMENA: dict[str, Phenomenon] = {
+    p.name: p for module in (solids, fluids, optics, magnetism, heat) for p in module.PHENOMENA
+}
+DOMAINS = ("solid mechanics", "fluid dynamics", "optics", "magnetism", "thermodynamics")
+
+
+def scene(split: str, index: int, *, phenomenon: str | None = None, variant: str | None = None) -> Scene:
+    """Scene `index` of a split; the phenomena and their variants take turns unless one is named."""
+    if phenomenon is None:
+        kinds = [(p, v) for p in PHENOMENA.values() for v in p.variants]
+        found, turn = kinds[index % len(kinds)]
+        return build_scene(found, split=split, index=index, variant=variant or turn)
+    return build_scene(PHENOMENA[phenomenon], split=split, index=index, variant=variant)
+
+
+def scenes(split: str, count: int, *, start: int = 0) -> Iterator[Scene]:
+    for index in range(start, start + count):
+        yield scene(split, index)

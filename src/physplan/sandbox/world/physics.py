@@ -1,0 +1,107 @@
+"""Rigid bodies by pymunk: a flat table, some fixed things, some moving ones; poses once per frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pymunk
+
+from physplan.sandbox.world.render import FRAMES
+from physplan.sandbox.world.sprites import Array
+
+GRAVITY = 1.7  # world units per frame squared
+SUBSTEPS = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body:
+    """A ball (`w` = `h` = its diameter) or a box, at its centre, standing upright; fixed when it has no
+    mass."""
+
+    x: float
+    y: float
+    w: float
+    h: float
+    ball: bool = False
+    mass: float = 1.0
+    friction: float = 0.7
+    bounce: float = 0.15
+    velocity: tuple[float, float] = (0.0, 0.0)
+    drag: float = 0.0  # share of the velocity lost per frame
+
+
+@dataclass(frozen=True)
+class Poses:
+    x: Array
+    y: Array
+    angle: Array
+
+
+def simulate(
+    bodies: Sequence[Body],
+    *,
+    ground: float,
+    fixed: Sequence[Body] = (),
+    start: int = 1,
+    push: Callable[[list[pymunk.Body]], None] | None = None,
+    pace: float = 1.0,
+    frames: int = FRAMES,
+) -> list[Poses]:
+    """The poses of `bodies` in every frame; nothing moves before frame `start`, when `push` is applied."""
+    space = pymunk.Space()
+    space.gravity = (0.0, GRAVITY)
+    space.iterations = 20
+    floor = pymunk.Segment(space.static_body, (-400, ground + 20), (400, ground + 20), 20.0)
+    floor.friction, floor.elasticity = 0.8, 0.4
+    space.add(floor)
+    for body in fixed:
+        shape = _shape(body, space.static_body, offset=(body.x, body.y))
+        space.add(shape)
+    moving = [_add(space, body) for body in bodies]
+    poses = np.zeros((frames, len(bodies), 3), dtype=np.float32)
+    for frame in range(frames):
+        for k, live in enumerate(moving):
+            poses[frame, k] = (*live.position, live.angle)
+        if frame + 1 < start:
+            continue
+        if frame + 1 == start:
+            for live, spec in zip(moving, bodies, strict=True):
+                live.velocity = spec.velocity
+            if push is not None:
+                push(moving)
+        for _ in range(SUBSTEPS):
+            space.step(1.0 / (SUBSTEPS * pace))
+        for live, spec in zip(moving, bodies, strict=True):
+            if spec.drag:
+                live.velocity = (live.velocity[0] * (1 - spec.drag), live.velocity[1])
+                live.angular_velocity *= 1 - spec.drag
+    return [Poses(*(poses[:, k, c] for c in range(3))) for k in range(len(bodies))]
+
+
+def _add(space: pymunk.Space, spec: Body) -> pymunk.Body:
+    radius = 0.5 * spec.w
+    moment = (
+        pymunk.moment_for_circle(spec.mass, 0, radius)
+        if spec.ball
+        else pymunk.moment_for_box(spec.mass, (spec.w, spec.h))
+    )
+    body = pymunk.Body(spec.mass, moment)
+    body.position = (spec.x, spec.y)
+    space.add(body, _shape(spec, body))
+    return body
+
+
+def _shape(spec: Body, body: pymunk.Body, offset: tuple[float, float] = (0.0, 0.0)) -> pymunk.Shape:
+    shape: pymunk.Shape
+    if spec.ball:
+        shape = pymunk.Circle(body, 0.5 * spec.w, offset)
+    else:
+        a, b = 0.5 * spec.w, 0.5 * spec.h
+        corners = [
+            (offset[0] + sx * a, offset[1] + sy * b) for sx, sy in ((-1, -1), (1, -1), (1, 1), (-1, 1))
+        ]
+        shape = pymunk.Poly(body, corners)
+    shape.friction, shape.elasticity = spec.friction, spec.bounce
+    return shape

@@ -1,0 +1,277 @@
+"""A scene: one phenomenon in one layout, from which every outcome can be played and rendered."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from physplan.sandbox.world.render import FRAMES, WORLD, Backdrop, Clip, nearness, render
+from physplan.sandbox.world.sprites import PALETTE, Sprite, mix, ramp
+
+#: Scenes of different splits come from different random streams.
+SPLITS = {"train": 11, "validation": 23, "test": 37}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thing:
+    """An object of the first frame, as the state graph will name it."""
+
+    category: str
+    color: str = "clear"
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Where things are and how they look: everything that is random about a scene except the distractors."""
+
+    ground: float  # picture height of the line on which the main objects stand
+    near: float
+    values: Mapping[str, float]
+    colors: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> float:
+        return self.values[name]
+
+    def rgb(self, name: str) -> tuple[float, float, float]:
+        return PALETTE[self.colors[name]]
+
+
+class Phenomenon(Protocol):
+    """One thing that can happen. `variants` maps each kind of scene to its outcomes, the plausible one
+    first."""
+
+    name: str
+    domain: str
+    prompts: tuple[str, ...]
+    variants: ClassVar[Mapping[str, tuple[str, ...]]]
+
+    def values(self, variant: str, rng: np.random.Generator) -> dict[str, float]: ...
+    def colors(self, variant: str, rng: np.random.Generator) -> dict[str, str]: ...
+    def things(self, variant: str, layout: Layout) -> dict[str, Thing]: ...
+    def relations(self, variant: str) -> tuple[tuple[str, str, str], ...]: ...
+    def occupied(self, variant: str, layout: Layout) -> Sequence[tuple[float, float]]: ...
+    def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Take:
+    """Small differences between two runs of the same physics."""
+
+    pace: float = 1.0
+    nudge: float = 0.0
+
+    @classmethod
+    def numbered(cls, take: int, rng: np.random.Generator) -> Take:
+        if take == 0:
+            return cls()
+        return cls(pace=float(rng.uniform(0.93, 1.07)), nudge=float(rng.uniform(-1, 1)))
+
+    def ramp(self, start: float, end: float) -> np.ndarray:
+        return ramp(FRAMES, start * self.pace, end * self.pace)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    split: str
+    index: int
+    phenomenon: Phenomenon
+    variant: str
+    prompt: str
+    layout: Layout
+    backdrop: Backdrop
+    things: Mapping[str, Thing]
+    distractors: Mapping[str, Sprite]
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        return self.phenomenon.variants[self.variant]
+
+    @property
+    def plausible(self) -> str:
+        return self.outcomes[0]
+
+    @property
+    def name(self) -> str:
+        return f"{self.split}-{self.index:04d}-{self.phenomenon.name}-{self.variant}"
+
+    def sprites(
+        self, outcome: str | None = None, *, take: int = 0, meddling: Meddling | None = None
+    ) -> list[Sprite]:
+        rng = np.random.default_rng([SPLITS[self.split], self.index, take, zlib.crc32(b"take")])
+        played = self.phenomenon.play(
+            self.variant, outcome or self.plausible, self.layout, Take.numbered(take, rng)
+        )
+        others = [
+            meddling.of(s) if meddling and meddling.target == k else s for k, s in self.distractors.items()
+        ]
+        return played + others
+
+    def render(
+        self,
+        outcome: str | None = None,
+        *,
+        take: int = 0,
+        size: int = 96,
+        meddling: Meddling | None = None,
+        only: Sequence[int] | None = None,
+    ) -> Clip:
+        """The clip, or `only` some of its frames."""
+        sprites = self.sprites(outcome, take=take, meddling=meddling)
+        if only is not None:
+            sprites = [s.at(only) for s in sprites]
+        return render(sprites, self.backdrop, size=size, frames=FRAMES if only is None else len(only))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meddling:
+    """An uninvolved object changes for no reason, as large generators let it: only in training clips."""
+
+    target: str
+    how: str  # recolour, drift, vanish, grow
+    color: tuple[float, float, float] = (0.5, 0.5, 0.5)
+    start: float = 4.0
+    amount: float = 1.0
+
+    HOWS = ("recolour", "drift", "vanish", "grow")
+
+    @classmethod
+    def sample(cls, targets: Sequence[str], rng: np.random.Generator) -> Meddling:
+        color = PALETTE[str(rng.choice(list(PALETTE)))]
+        return cls(
+            target=str(rng.choice(list(targets))),
+            how=str(rng.choice(cls.HOWS)),
+            color=color,
+            start=float(rng.uniform(2, 8)),
+            amount=float(rng.choice([-1.0, 1.0])),
+        )
+
+    def of(self, sprite: Sprite) -> Sprite:
+        t = ramp(FRAMES, self.start, self.start + 9)
+        if self.how == "recolour":
+            return sprite.moved(color=mix(sprite.color, self.color, t))
+        if self.how == "drift":
+            return sprite.moved(x=sprite.x + 9.0 * self.amount * t)
+        if self.how == "vanish":
+            return sprite.moved(alpha=1.0 - t)
+        grown = 1.0 + 0.45 * t
+        return sprite.moved(
+            w=sprite.w * grown, h=sprite.h * grown, y=sprite.y - 0.5 * sprite.h * (grown - 1.0)
+        )
+
+
+DISTRACTORS: dict[str, tuple[float, float, tuple[str, ...]]] = {
+    "cup": (14.5, 12.5, ("red", "orange", "teal", "purple", "pink", "white", "yellow")),
+    "bottle": (9.5, 22.0, ("green", "teal", "purple", "brown", "dark")),
+    "plant": (15.0, 22.0, ("orange", "brown", "white", "pink", "dark")),
+    "apple": (12.5, 12.0, ("red", "green", "yellow", "orange")),
+}
+
+WALLS = ((0.80, 0.84, 0.86), (0.87, 0.83, 0.74), (0.74, 0.80, 0.74), (0.84, 0.78, 0.80), (0.70, 0.76, 0.84))
+TABLES = ((0.66, 0.48, 0.33), (0.52, 0.40, 0.33), (0.74, 0.62, 0.46), (0.50, 0.54, 0.56), (0.60, 0.44, 0.40))
+
+
+def build_scene(
+    phenomenon: Phenomenon,
+    *,
+    split: str,
+    index: int,
+    variant: str | None = None,
+    distractors: int | None = None,
+) -> Scene:
+    """The scene with this number: the same arguments always give the same scene."""
+    seed = [SPLITS[split], index, zlib.crc32(phenomenon.name.encode())]
+    rng = np.random.default_rng(seed)
+    drawn = str(rng.choice(list(phenomenon.variants)))
+    variant = variant or drawn
+    horizon = float(rng.uniform(42, 47))
+    ground = float(rng.uniform(72, 77))
+    layout = Layout(
+        ground=ground,
+        near=float(nearness(ground, horizon)),
+        values=phenomenon.values(variant, rng),
+        colors=phenomenon.colors(variant, rng),
+    )
+    backdrop = Backdrop(
+        horizon=horizon,
+        wall=_tinted(WALLS[rng.integers(len(WALLS))], rng),
+        table=_tinted(TABLES[rng.integers(len(TABLES))], rng),
+        pattern=str(rng.choice(["plain", "stripes", "tiles"])),
+        light=float(rng.uniform(0.90, 1.06)),
+        phase=float(rng.uniform(0, 14)),
+    )
+    things = phenomenon.things(variant, layout)
+    number = int(rng.integers(1, 4)) if distractors is None else distractors
+    extras = dict(_place_distractors(number, phenomenon.occupied(variant, layout), horizon, set(things), rng))
+    return Scene(
+        split=split,
+        index=index,
+        phenomenon=phenomenon,
+        variant=variant,
+        prompt=str(rng.choice(list(phenomenon.prompts))),
+        layout=layout,
+        backdrop=backdrop,
+        things={**things, **{key: Thing(category=key, color=color) for key, (_, color) in extras.items()}},
+        distractors={key: sprite for key, (sprite, _) in extras.items()},
+    )
+
+
+def _tinted(color: tuple[float, float, float], rng: np.random.Generator) -> tuple[float, float, float]:
+    r, g, b = (float(np.clip(c + rng.uniform(-0.03, 0.03), 0, 1)) for c in color)
+    return r, g, b
+
+
+def _place_distractors(
+    number: int,
+    occupied: Sequence[tuple[float, float]],
+    horizon: float,
+    taken: set[str],
+    rng: np.random.Generator,
+) -> Iterator[tuple[str, tuple[Sprite, str]]]:
+    """Free places in the back row first, then in the front corners; each kind at most once."""
+    kinds = [k for k in DISTRACTORS if k not in taken]
+    rng.shuffle(kinds)
+    back = [(x, horizon + 7.0) for x in (9.0, 24.0, 38.0, 58.0, 73.0, 87.0)]
+    free = [s for s in back if all(s[0] + 9 < lo or s[0] - 9 > hi for lo, hi in occupied)]
+    rng.shuffle(free)
+    front = [(x, 93.0) for x in (10.0, 86.0)]
+    rng.shuffle(front)
+    chosen: list[tuple[float, float]] = []
+    for place in [*free, *front]:
+        if len(chosen) < number and all(
+            abs(place[0] - c[0]) > 13 or abs(place[1] - c[1]) > 20 for c in chosen
+        ):
+            chosen.append(place)
+    for kind, (x, base) in zip(kinds, chosen, strict=False):
+        w, h, colors = DISTRACTORS[kind]
+        base += float(rng.uniform(-1, 1))
+        size = float(rng.uniform(0.9, 1.1)) * (1.0 if base < 70 else 1.15)
+        color = str(rng.choice(list(colors)))
+        sprite = Sprite(
+            object=kind,
+            category=kind,
+            kind=kind,
+            x=float(np.clip(x + rng.uniform(-2, 2), w * 0.6, WORLD - w * 0.6)),
+            y=base - 0.5 * h * size,
+            w=w * size,
+            h=h * size,
+            near=float(nearness(base, horizon)),
+            color=PALETTE[color],
+        )
+        yield kind, (sprite, color)
+
+
+def pick(rng: np.random.Generator, *names: str) -> str:
+    return str(rng.choice(list(names)))
+
+
+def sprite(key: str, category: str, kind: str, layout: Layout, **values: Any) -> Sprite:
+    """A sprite on the main line; `base` may be given instead of `y`."""
+    if "base" in values:
+        values["y"] = np.asarray(values.pop("base")) - 0.5 * np.asarray(values["h"])
+    values.setdefault("near", layout.near)
+    return Sprite(object=key, category=category, kind=kind, **values)
