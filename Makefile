@@ -48,3 +48,6 @@ bench-plan: $(VENV)/.dev ## The planner's own time, and that independent calls r
 
 bench-scale: $(VENV)/.dev ## Cases per second with 1 and 2 workers, and the engine's overhead per case
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scale.py --ray
+
+bench-video: $(VENV)/.dev ## How well a window of latents shows a frame, per family and window length
+	OMP_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python benchmarks/video.py

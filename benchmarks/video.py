@@ -1,0 +1,94 @@
+"""How well and how cheaply a window of latents shows a frame, per family and window length.
+
+    python benchmarks/video.py                       # tiny random-weight models of the real classes
+    python benchmarks/video.py --model path/to/model # a local model, at its own size
+
+The error is the mean absolute difference (in 1/255) between the preview of a frame and that frame of the full
+decode, over all frames; beside it the difference between neighbouring frames, to know what is small. Random
+weights remember more of the past than trained ones: the order of the rows carries over, the numbers do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+from physplan.video.families.base import FamilyModel
+from physplan.video.loading import LoadOptions, load_video_model
+from physplan.video.memory import Saved, parameters
+
+FRAMES = {"cogvideox": 33, "wan": 33, "ltx": 65, "svd": 14}
+
+
+def windows(model: FamilyModel, side: int, frames: int) -> None:
+    layout = model.check_size(height=side, width=side, num_frames=frames)
+    small = side // model.codec.spatial_ratio
+    shape = (1, model.latent_channels, layout.num_latents, small, small)
+    latents = torch.randn(shape, generator=torch.Generator().manual_seed(0), device="cpu").to(model.device)
+    video = model.decode(latents, layout)
+    neighbours = (video[1:] - video[:-1]).abs().mean().item() * 255
+    for mode in ("trailing", "centred"):
+        for length in (2, 3, 5):
+            errors, seconds = [], 0.0
+            for frame in range(frames):
+                window = layout.window(frame, length, mode)
+                start = time.perf_counter()
+                with torch.no_grad():
+                    preview = model.decode_window(latents[:, :, window.latents], window).clamp(0, 1)
+                seconds += time.perf_counter() - start
+                errors.append((preview - video[frame]).abs().mean().item() * 255)
+            first, last = max(errors[:5]), errors[-1]
+            print(
+                f"{model.name:10} {mode:9} {length:>3} {sum(errors) / frames:>8.2f} {max(errors):>8.2f}"
+                f" {first:>11.2f} {last:>8.2f} {neighbours:>11.2f} {1000 * seconds / frames:>9.0f}"
+            )
+
+
+def activations(model: FamilyModel, side: int, frames: int) -> int:
+    """Bytes kept for the backward pass through one window."""
+    layout = model.check_size(height=side, width=side, num_frames=frames)
+    window = layout.window(frames - 1, model.preview_length, model.preview_mode)
+    small = side // model.codec.spatial_ratio
+    leaf = torch.zeros(1, model.latent_channels, window.length, small, small, requires_grad=True)
+    saved = Saved(parameters(model))
+    with saved.counted():
+        frame = model.decode_window(leaf, window)
+    del frame
+    return saved.bytes
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", type=Path, help="a local model folder")
+    parser.add_argument("--side", type=int, help="height and width in pixels")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as base:
+        if arguments.model:
+            folders = [arguments.model]
+        else:
+            from tests import tiny_models
+
+            folders = [
+                tiny_models.build(name, Path(base) / name) for name in tiny_models.NAMES if name != "wan22"
+            ]
+        print("family     window    len     mean      max  frames 0-4     last  neighbours  ms/frame")
+        for folder in folders:
+            model = load_video_model(folder, LoadOptions(checkpointing=False))
+            windows(model, arguments.side or 2 * model.side_multiple, FRAMES[model.name])
+        print("\nfamily     kept for one window's backward pass: plain, with checkpointing (MB)")
+        for folder in folders:
+            plain, checked = (load_video_model(folder, LoadOptions(checkpointing=c)) for c in (False, True))
+            side = arguments.side or 2 * plain.side_multiple
+            kept = [activations(m, side, FRAMES[m.name]) / 1e6 for m in (plain, checked)]
+            print(f"{plain.name:10} {kept[0]:8.2f} {kept[1]:8.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""The preflight estimate against what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from PIL.Image import Image
+from tests.tiny_models import NAMES
+
+from physplan.errors import PhysPlanError
+from physplan.video import memory
+from physplan.video.families.base import FamilyModel
+from physplan.video.memory import (
+    MemoryEstimate,
+    estimate_folder,
+    estimate_preset,
+    measure_step,
+    require_memory,
+)
+from physplan.video.presets import VIDEO_PRESETS, video_preset
+
+
+def saved_bytes(model: FamilyModel, run: Callable[[], object]) -> int:
+    """Counted independently of `Saved`: by address, on the real tensors."""
+    weights = {p.data_ptr() for p in memory.parameters(model)}
+    kept: dict[int, torch.Tensor] = {}
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        kept[tensor.untyped_storage().data_ptr()] = tensor
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        result = run()
+        assert result is not None
+        return sum(t.untyped_storage().nbytes() for at, t in kept.items() if at not in weights)
+
+
+@pytest.mark.parametrize("checkpointing", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_estimate_is_within_a_quarter_of_the_measured_bytes(
+    name: str,
+    checkpointing: bool,
+    load: Callable[..., FamilyModel],
+    folder: Callable[[str], Path],
+    picture: Image,
+) -> None:
+    model = load(name, checkpointing=checkpointing)
+    run = {"height": 32, "width": 32, "num_frames": 9, "guidance_scale": 6.0}
+    conditioning = model.prepare(
+        image=picture, prompt="a ball", num_inference_steps=2, generator=torch.Generator(), **run
+    )
+    z = conditioning.latents.clone().requires_grad_()
+    denoiser = saved_bytes(model, lambda: model.predict(z, 0, conditioning))
+    window = conditioning.layout.window(8, model.preview_length, model.preview_mode)
+    leaf = conditioning.latents[:, :, window.latents].clone().requires_grad_()
+    decoder = saved_bytes(model, lambda: model.decode_window(leaf, window))
+    found = estimate_folder(folder(name), dtype="fp32", checkpointing=checkpointing, **run)
+    assert found.denoiser_saved == pytest.approx(denoiser, rel=0.25)
+    assert found.decoder_saved == pytest.approx(decoder, rel=0.25)
+    # The same count of allocations, on real tensors.
+    peak = measure_step(model, conditioning, "fused")[2]
+    assert found.sampling == pytest.approx(peak, rel=0.25)
+    weights = sum(p.numel() * p.element_size() for p in model.denoiser.parameters())
+    assert found.weights >= weights
+
+
+def test_gradient_modes_and_anchors_cost_what_they_should(folder: Callable[[str], Path]) -> None:
+    run = {"height": 64, "width": 64, "num_frames": 17, "guidance_scale": 6.0, "dtype": "fp32"}
+    modes = {
+        mode: estimate_folder(folder("cogvideox"), gradient_mode=mode, checkpointing=False, **run)
+        for mode in ("none", "direct", "fused", "exact")
+    }
+    assert modes["none"].decoder_saved == modes["none"].denoiser_saved == modes["direct"].denoiser_saved == 0
+    assert modes["none"].sampling < modes["direct"].sampling < modes["fused"].sampling
+    assert modes["exact"].sampling == modes["fused"].sampling
+    few, many = (estimate_folder(folder("cogvideox"), anchors=k, **run) for k in (1, 6))
+    assert few.sampling == many.sampling, "activations are flat in the number of anchors"
+    assert many.evidence == 6 * few.evidence
+
+
+def test_too_little_memory_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    needed = MemoryEstimate(
+        weights=12_000_000_000,
+        encoders=9_500_000_000,
+        denoiser_saved=0,
+        decoder_saved=0,
+        sampling=27_900_000_000,
+        decoding=15_800_000_000,
+        evidence=0,
+    )
+    assert needed.peak == 39_900_000_000
+    monkeypatch.setattr(memory, "available_memory", lambda device: 24_000_000_000)
+    with pytest.raises(
+        PhysPlanError, match=r"needs about 39.9 GB \(weights 12.0.*24.0 GB are free on cpu: use"
+    ):
+        require_memory(needed, torch.device("cpu"))
+    monkeypatch.setattr(memory, "available_memory", lambda device: 80_000_000_000)
+    require_memory(needed, torch.device("cpu"))
+
+
+def test_free_memory_is_known_here() -> None:
+    free = memory.available_memory(torch.device("cpu"))
+    assert free is not None
+    assert free > 50_000_000
+
+
+def test_an_unknown_preset_is_answered_with_the_nearest() -> None:
+    with pytest.raises(PhysPlanError, match="Did you mean 'cogvideox-5b'"):
+        video_preset("cogvideo-5b")
+    assert all(len(preset.revision) == 40 for preset in VIDEO_PRESETS.values())
+
+
+@pytest.mark.parametrize("name", ["cogvideox-5b", "ltx"])
+def test_a_published_model_is_estimated_without_being_fetched(name: str) -> None:
+    found = estimate_preset(video_preset(name), gradient_mode="direct")
+    billions = {"cogvideox-5b": 5.8, "ltx": 2.3}[name]
+    assert found.weights / 2e9 == pytest.approx(billions, rel=0.05)
+    assert found.peak < 80_000_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(VIDEO_PRESETS))
+def test_every_published_model_has_an_estimate(name: str) -> None:
+    preset = video_preset(name)
+    fused, direct = (estimate_preset(preset, gradient_mode=mode) for mode in ("fused", "direct"))
+    print(f"{name}: {fused}; direct: {direct}")
+    assert direct.peak <= fused.peak

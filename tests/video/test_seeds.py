@@ -1,0 +1,90 @@
+"""A seed means the same everywhere (what must be true, 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+from PIL.Image import Image
+from torch import Tensor
+
+from physplan.errors import PhysPlanError
+from physplan.video.families.base import FamilyModel, require_cpu
+from physplan.video.sampling import draw_noise, sample
+
+
+@pytest.fixture
+def _threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def latents(model: FamilyModel, picture: Image, seed: int) -> Tensor:
+    conditioning = model.prepare(
+        image=picture,
+        prompt="an ice cube melts",
+        height=32,
+        width=32,
+        num_frames=9,
+        num_inference_steps=3,
+        guidance_scale=6.0,
+        generator=torch.Generator().manual_seed(seed),
+    )
+    return sample(model, conditioning)
+
+
+@pytest.mark.usefixtures("_threads")
+@pytest.mark.parametrize("name", ["cogvideox", "wan", "ltx", "svd"])
+def test_a_seed_gives_the_same_latents_on_one_and_two_threads(
+    name: str, load: Callable[..., FamilyModel], picture: Image
+) -> None:
+    found = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        found.append(latents(load(name), picture, seed=3))
+    assert (found[0] - found[1]).abs().max() <= 1e-4
+    assert (found[0] - latents(load(name), picture, seed=4)).abs().max() > 0.1
+
+
+def test_noise_is_drawn_on_the_cpu_for_any_device() -> None:
+    """On the meta device, which stands for any other: the numbers come from the CPU generator."""
+    like = torch.empty(1, 2, 3, 4, 4, device="meta")
+    generator = torch.Generator().manual_seed(0)
+    before = generator.get_state()
+    assert draw_noise(like, generator).device.type == "meta"
+    assert not torch.equal(before, generator.get_state())
+    on_cpu = draw_noise(torch.empty(1, 2, 3, 4, 4), torch.Generator().manual_seed(0))
+    assert torch.equal(on_cpu, torch.randn(1, 2, 3, 4, 4, generator=torch.Generator().manual_seed(0)))
+
+
+def test_a_generator_of_another_device_is_refused() -> None:
+    class OnCuda:
+        device = torch.device("cuda:0")
+
+    with pytest.raises(PhysPlanError, match="The generator is on cuda:0"):
+        require_cpu(OnCuda())  # type: ignore[arg-type]
+
+
+def test_a_run_can_be_watched_and_stopped(load: Callable[..., FamilyModel], picture: Image) -> None:
+    model = load("cogvideox")
+    conditioning = model.prepare(
+        image=picture,
+        prompt="a ball",
+        height=32,
+        width=32,
+        num_frames=9,
+        num_inference_steps=3,
+        guidance_scale=1.0,
+        generator=torch.Generator().manual_seed(0),
+    )
+    seen: list[int] = []
+
+    def watch(n: int, z: Tensor, clean: Tensor) -> bool:
+        seen.append(n)
+        return n < 1
+
+    early = sample(model, conditioning, on_step=watch)
+    assert seen == [0, 1]
+    assert early.shape == conditioning.latents.shape
