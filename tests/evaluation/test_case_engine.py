@@ -167,6 +167,30 @@ def test_a_full_disk_while_storing_is_waited_for_without_computing_again(tmp_pat
     assert lines(log).count("scene 001") == 1
 
 
+def test_a_full_disk_while_claiming_is_waited_for(tmp_path: Path, monkeypatch) -> None:
+    real, failed = CaseStore.claim, []
+
+    def claim(self, case):
+        if case.name == "scene 001" and len(failed) < 2:
+            failed.append(case)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(self, case)
+
+    monkeypatch.setattr(CaseStore, "claim", claim)
+    assert len(run_cases(standin.make_cases(3), standin.setup, tmp_path, config=FAST).results) == 3
+    monkeypatch.setattr(CaseStore, "claim", lambda self, case: claim(self, failed.clear() or case))
+    report = run_cases(standin.make_cases(3, steps=5), standin.setup, tmp_path, config=FAST)
+    assert "could not be claimed" in report.failures["scene 001"]
+    assert len(report.results) == 2
+
+
+def test_two_processes_on_one_folder_never_do_a_case_twice(tmp_path: Path, serial_values) -> None:
+    drivers = [start_driver(tmp_path, workers) for workers in (1, 2)]
+    assert [driver.wait(timeout=120) for driver in drivers] == [0, 0]
+    assert sorted(lines(tmp_path / "log")) == sorted(serial_values)
+    assert done(tmp_path) == 40
+
+
 def test_two_drivers_on_one_folder_share_the_work(tmp_path: Path, serial_values: dict[str, float]) -> None:
     log, reports = tmp_path / "log", []
     setup = partial(standin.setup, log=log, seconds=0.005)
@@ -215,7 +239,7 @@ def done(tmp_path: Path) -> int:
 
 
 def wait_until_half_way(tmp_path: Path, driver: subprocess.Popen) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while done(tmp_path) < 15:
         assert driver.poll() is None, "the driver ended too early to be killed half way"
         assert time.monotonic() < deadline

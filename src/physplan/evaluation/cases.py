@@ -107,6 +107,9 @@ class CaseStore:
         except BlockingIOError:
             file.close()
             return None
+        except OSError:
+            file.close()
+            raise
         try:  # who has it, for people who look into the folder; the lock alone decides
             file.truncate(0)
             file.write(f"{socket.gethostname()} {os.getpid()}\n")

@@ -137,7 +137,7 @@ def _connect(ray: Any, config: EngineConfig) -> None:
         options |= {"include_dashboard": False, "object_store_memory": 256 * 2**20}
     try:
         ray.init(address=config.ray or None, **options)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except Exception as error:  # Ray raises bare exceptions when a start takes too long
         raise PhysPlanError(
             f"No Ray cluster could be reached at {config.ray or 'this machine'} ({error}): give its address, "
             "or --ray local to start one here."

@@ -161,8 +161,15 @@ class _Driver:
         while pending or elsewhere or self.claims:
             while pending and pool.free:
                 case = pending.popleft()
-                if not self._start(pool, case):
-                    elsewhere.append(case)
+                try:
+                    if not self._start(pool, case):
+                        elsewhere.append(case)
+                except OSError as error:  # no claim could be written: a full disk may recover
+                    self.report.attempts[case.name] += 1
+                    if self._give_up(case, f"it could not be claimed ({error})"):
+                        continue
+                    pending.append(case)
+                    time.sleep(self.config.poll_seconds)
             if self.claims:
                 for outcome in pool.wait(self.config.poll_seconds):
                     if not self._settle(outcome):
@@ -199,12 +206,16 @@ class _Driver:
                 return True
             if outcome.fatal:
                 raise PhysPlanError(f"No worker could be set up: {error}")
-            if outcome.worth_retrying and self.report.attempts[case.name] <= self.config.retries:
-                return False
-            self.report.failures[case.name] = error
-            return True
+            return self._give_up(case, error, at_once=not outcome.worth_retrying)
         finally:
             self.claims.pop(case.key).release()
+
+    def _give_up(self, case: Case, error: str, *, at_once: bool = False) -> bool:
+        """Whether the case has failed for good; else it deserves another attempt."""
+        if not at_once and self.report.attempts[case.name] <= self.config.retries:
+            return False
+        self.report.failures[case.name] = error
+        return True
 
     def _save(self, outcome: Outcome) -> str | None:
         """Write the result; a full disk gets time to recover, because the result may have cost an hour."""

@@ -16,6 +16,7 @@ COUNT = 198
 SECONDS = 5.0
 CATEGORIES = ("Solid Mechanics", "Fluid Dynamics", "Optics", "Magnetism", "Thermodynamics")
 COLUMNS = ("scenario", "description", "category", "generated_video_name")
+PICTURES = (".jpg", ".jpeg", ".png")
 MOST_FAULTS = 8  # more than this says no more
 
 
@@ -104,6 +105,16 @@ def read_descriptions(path: Path) -> list[Scene]:
     _refuse(faults)
     _refuse(_id_faults([scene.id for scene in scenes], f"{path} (rows of take 1)", "rows"))
     return sorted(scenes, key=lambda scene: scene.id)
+
+
+def find_switch_frames(folder: Path, scenes: list[Scene]) -> dict[str, Path]:
+    """The first frame of each scene: the benchmark's switch frame, by its id."""
+    folder = next((f for f in (folder / "switch-frames", folder) if f.is_dir()), folder)
+    pictures = {path.name[:4]: path for path in sorted(folder.glob("*")) if path.suffix.lower() in PICTURES}
+    _refuse(
+        [f"{folder} lacks the switch frame of {scene.id}." for scene in scenes if scene.id not in pictures]
+    )
+    return {scene.id: pictures[scene.id] for scene in scenes}
 
 
 def check_generated(folder: Path) -> tuple[dict[str, Path], float]:
