@@ -6,7 +6,6 @@ import json
 import socket
 import subprocess
 import sys
-import time
 from importlib.resources import files
 from pathlib import Path
 from xml.etree import ElementTree
@@ -157,10 +156,10 @@ def test_every_command_has_help_with_examples(command: str, capsys: pytest.Captu
 def test_help_and_doctor_are_quick_and_import_no_torch() -> None:
     for arguments in (["--help"], ["doctor", "--json"]):
         code = (
-            "import sys; from physplan.cli import main\n"
+            "import sys, time; from physplan.cli import main\n"
             f"try: main({arguments!r})\nexcept SystemExit: pass\n"
-            f"assert {bool(gpus())} or 'torch' not in sys.modules, 'torch was imported'"
+            f"assert {bool(gpus())} or 'torch' not in sys.modules, 'torch was imported'\n"
+            "assert time.process_time() < 3, time.process_time()"
         )
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-        assert time.perf_counter() - start < 10
+        done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
