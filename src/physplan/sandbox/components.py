@@ -38,7 +38,8 @@ def load_depth() -> SandboxDepth:
 @cache
 def _sight() -> SightNet:
     model: SightNet = SightNet.from_pretrained(_folder("sight"), torch_dtype=torch.float32)
-    return model.eval().requires_grad_(False)
+    model.eval().requires_grad_(False)
+    return model
 
 
 def _folder(part: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -45,10 +45,14 @@ class Phenomenon(Protocol):
     """One thing that can happen. `variants` maps each kind of scene to its outcomes, the plausible one
     first."""
 
-    name: str
-    domain: str
-    prompts: tuple[str, ...]
-    variants: ClassVar[Mapping[str, tuple[str, ...]]]
+    @property
+    def name(self) -> str: ...
+    @property
+    def domain(self) -> str: ...
+    @property
+    def prompts(self) -> tuple[str, ...]: ...
+    @property
+    def variants(self) -> Mapping[str, tuple[str, ...]]: ...
 
     def values(self, variant: str, rng: np.random.Generator) -> dict[str, float]: ...
     def colors(self, variant: str, rng: np.random.Generator) -> dict[str, str]: ...
