@@ -37,6 +37,8 @@ class Counting:
     def __init__(self) -> None:
         self.calls = 0
 
+    def ready(self) -> None: ...
+
     def complete(self, request: Request, *, timeout: float) -> Reply:
         self.calls += 1
         return Reply(text=f"answer to {request.text}", usage=Usage(input_tokens=100, output_tokens=10))

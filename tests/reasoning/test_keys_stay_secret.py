@@ -82,7 +82,7 @@ def test_the_canary_is_nowhere_after_a_run_with_errors(tmp_path: Path, kind: typ
             capture_output=True,
             env=environ,
             cwd=tmp_path,
-            timeout=60,
+            timeout=240,
         )
         assert len(server.asked) >= 3
         assert any(CANARY in value for value in server.asked[0].headers.values()), "the server got the key"

@@ -34,7 +34,7 @@ def stored(folder: Path) -> set[str]:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("undisturbed")
     with GeminiServer(melting.respond) as server:
-        assert start(server, folder / "calls", folder / "plan.json").wait(60) == 0
+        assert start(server, folder / "calls", folder / "plan.json").wait(240) == 0
     return (folder / "plan.json").read_bytes()
 
 
@@ -56,16 +56,16 @@ def test_no_stored_call_is_repeated(tmp_path: Path, undisturbed: bytes, answers:
     with GeminiServer(respond) as server:
         child.append(start(server, folder, output))
         if moment == "just after an answer":
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 240
             while len(server.asked) <= answers and time.monotonic() < deadline:
                 time.sleep(0.0005)
             os.kill(child[0].pid, signal.SIGKILL)
-        child[0].wait(60)
+        child[0].wait(240)
         assert not output.exists() or moment == "just after an answer"
         kept = stored(folder)
         before = len(server.asked)
         server.respond = melting.respond
-        assert start(server, folder, output).wait(60) == 0
+        assert start(server, folder, output).wait(240) == 0
         again = len(server.asked) - before
     assert again == 8 - len(kept), "only what was not stored is asked"
     assert output.read_bytes() == undisturbed
@@ -83,7 +83,7 @@ def test_what_was_cut_off_in_flight_stays_in_the_books(tmp_path: Path) -> None:
     folder = tmp_path / "calls"
     with GeminiServer(respond) as server:
         child.append(start(server, folder, tmp_path / "plan.json"))
-        child[0].wait(60)
+        child[0].wait(240)
     [entry] = Ledger(folder / "ledger.jsonl").entries()
     assert entry.outcome == "open"
     assert entry.usd is not None

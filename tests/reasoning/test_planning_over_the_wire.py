@@ -114,17 +114,16 @@ def test_what_cannot_get_better_is_not_retried(make_site: MakeSite, picture: Pat
     assert len(site.server.asked) == 1
 
 
-@pytest.mark.parametrize(
-    "slow", [Answer(stall=30), Answer(text="{}", trickle=0.05)], ids=["stall", "trickle"]
-)
+@pytest.mark.parametrize("slow", [Answer(stall=30), Answer(text="{}", trickle=0.1)], ids=["stall", "trickle"])
 def test_a_call_that_takes_too_long_is_given_up_and_tried_again(
     make_site: MakeSite, picture: Path, slow: Answer
 ) -> None:
     site = make_site(once(slow))
-    reasoner = site.reasoner(policy=replace(QUICK, timeout=0.4))
+    reasoner = site.reasoner(policy=replace(QUICK, timeout=1.0))
     assert plan(reasoner, picture, PROMPT).anchors == (14, 29, 41)
-    [lost] = [entry for entry in reasoner.gateway.ledger.entries() if entry.outcome == "unknown"]
-    assert 0.3 < lost.seconds < 2
+    entries = reasoner.gateway.ledger.entries()
+    lost = next(entry for entry in entries if entry.outcome == "unknown" and entry.purpose == "decompose")
+    assert 0.9 < lost.seconds < 5
     assert lost.usd is not None
     assert lost.usd > 0, "a call that may have been charged stays in the books"
 

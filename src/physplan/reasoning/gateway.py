@@ -99,6 +99,7 @@ class Gateway:
         return record
 
     def _call(self, key: str, request: Request) -> Reply:
+        self.client.ready()
         price = self._price(request.model)
         worst = price.worst_case(request) if price else None
         for attempt in range(1, self.policy.attempts + 1):

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -155,7 +155,7 @@ class Ledger:
         if file is not None:
             # A line that a kill cut off is ended first, and is no entry.
             cut_off = file.seek(0, os.SEEK_END) > self._read_to
-            file.write(b"\n" * cut_off + json.dumps(asdict(entry)).encode() + b"\n")
+            file.write(b"\n" * cut_off + _line(entry) + b"\n")
             file.flush()
             self._read_to = file.tell()
 
@@ -184,6 +184,10 @@ class Ledger:
                 continue
             self._entries[entry.id] = entry
         self._read_to += len(complete) + len(newline)
+
+
+def _line(entry: Entry) -> bytes:
+    return json.dumps({name: getattr(entry, name) for name in Entry.__slots__}).encode()
 
 
 def total(entries: tuple[Entry, ...]) -> Totals:

@@ -80,8 +80,10 @@ class Picture:
         so that another version of the encoder does not make another question of it."""
         from PIL import Image as images
 
-        sent = self.image.copy()
-        sent.thumbnail((SENT_SIDE, SENT_SIDE), images.Resampling.LANCZOS)
+        sent = self.image
+        if max(sent.size) > SENT_SIDE:
+            sent = sent.copy()
+            sent.thumbnail((SENT_SIDE, SENT_SIDE), images.Resampling.LANCZOS)
         encoded = io.BytesIO()
         sent.save(encoded, "JPEG", quality=SENT_QUALITY, subsampling=0)
         name = hashlib.sha256(f"{self.sha256} {SENT_SIDE} {SENT_QUALITY}".encode()).hexdigest()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from physplan.errors import PhysPlanError
-from physplan.files import write_atomic, write_json
+from physplan.files import write_atomic
 from physplan.reasoning.clients.protocol import ImagePart, Reply, Request, Usage
 
 VERSION = 1
@@ -80,7 +80,8 @@ class AnswerStore:
                 path = self._blob_path(image.digest, image.media_type)
                 if not path.exists():
                     write_atomic(path, image.data)
-            write_json(self._path(key), record)
+            # Compact: indenting would take the planner longer than all its checks.
+            write_atomic(self._path(key), json.dumps(record, ensure_ascii=False) + "\n")
         except OSError as error:
             raise PhysPlanError(f"The answer cannot be stored in {self.folder}: {error.strerror}.") from None
 

@@ -45,21 +45,20 @@ class GeminiClient:
             config.response_modalities = ["IMAGE", "TEXT"]
             config.image_config = types.ImageConfig.model_validate(dict(request.options))
         try:
-            response = self._client().models.generate_content(
+            response = self._sdk.models.generate_content(
                 model=request.model, contents=types.Content(role="user", parts=parts), config=config
             )
         except Exception as error:
             raise as_fault(error, service=SERVICE, secret=self._key) from None
         return self._read(response, request)
 
-    def _client(self) -> Any:
+    def ready(self) -> None:
         with self._lock:
             if self._sdk is None:
                 from google import genai
 
                 options = genai.types.HttpOptions(base_url=self._base_url) if self._base_url else None
                 self._sdk = genai.Client(api_key=self._key.reveal(), vertexai=False, http_options=options)
-            return self._sdk
 
     def _read(self, response: Any, request: Request) -> Reply:
         candidates = response.candidates or []

@@ -13,6 +13,8 @@ class OfflineClient:
     def __init__(self, provider: str) -> None:
         self.provider = provider
 
+    def ready(self) -> None: ...
+
     def complete(self, request: Request, *, timeout: float) -> Reply:
         raise CallFault(
             f"No stored answer for this call ({request.purpose}, {request.model}), and calls are off: "

@@ -30,7 +30,7 @@ class OpenAIClient:
         if request.output == "image":
             raise CallFault(f"{self._service} is used for text only: choose another editor for keyframes.")
         try:
-            response = self._client().chat.completions.create(timeout=timeout, **self._arguments(request))
+            response = self._sdk.chat.completions.create(timeout=timeout, **self._arguments(request))
         except Exception as error:
             raise as_fault(error, service=self._service, secret=self._key) from None
         return self._read(response, request)
@@ -57,7 +57,7 @@ class OpenAIClient:
             arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
         return arguments
 
-    def _client(self) -> Any:
+    def ready(self) -> None:
         with self._lock:
             if self._sdk is None:
                 import openai
@@ -65,7 +65,6 @@ class OpenAIClient:
                 # Local servers take any key, but the SDK insists on one.
                 key = self._key.reveal() or "none"
                 self._sdk = openai.OpenAI(api_key=key, base_url=self._base_url, max_retries=0)
-            return self._sdk
 
     def _read(self, response: Any, request: Request) -> Reply:
         choices = getattr(response, "choices", None)

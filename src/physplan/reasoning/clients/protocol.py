@@ -79,6 +79,10 @@ class Client(Protocol):
     provider: str
     local: bool  # the server is on this machine or its private network: an unlisted model costs nothing
 
+    def ready(self) -> None:
+        """Load what calls need: importing an SDK takes seconds, which are not the model's."""
+        ...
+
     def complete(self, request: Request, *, timeout: float) -> Reply: ...
 
 
