@@ -1,0 +1,230 @@
+"""From pixels to the state graph: what segmenter and depth estimator see, and what follows from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.ndimage import binary_erosion
+from torch import Tensor
+
+from physplan.graph import Edge, Node, StateGraph
+from physplan.perception import DepthEstimator, Segmenter
+from physplan.perception.protocol import normalise_depth
+from physplan.sandbox.arrangement import Place, Triple, block_words, level_words, spatial_relations
+from physplan.sandbox.rules import TABLE, load_rules
+from physplan.sandbox.world.categories import CATEGORIES
+from physplan.sandbox.world.sprites import PALETTE
+
+Mask = NDArray[np.bool_]
+Picture = NDArray[np.float32]  # [H, W, 3] in [0, 1]
+
+SMALLEST = 0.0012  # of the picture: less is noise of the segmenter
+FRAGMENT = 0.2  # of the largest of its category: less is a piece of something else
+ATTACHED = 0.08  # how far a part may be from its whole
+SAME_DEPTH = 0.15  # farther apart in depth, one does not hold the other
+LOWER_PART = {"plant": 0.3}  # where the colour is told: of a plant, by its pot
+SEE_THROUGH = {"pane": 0.6}  # opacity: the rest is the background's colour
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """A thing in the picture: its place, and its mask [H, W]."""
+
+    place: Place
+    mask: Mask
+
+
+def parse_picture(image: Tensor, *, segmenter: Segmenter, depth: DepthEstimator) -> StateGraph:
+    """G_0 of a picture [3, H, W] in [0, 1]."""
+    seen = look(image, segmenter=segmenter, depth=depth)
+    return describe(seen, image.permute(1, 2, 0).float().cpu().numpy())
+
+
+@torch.no_grad()
+def look(image: Tensor, *, segmenter: Segmenter, depth: DepthEstimator) -> tuple[Seen, ...]:
+    """Everything but the wall: numbered by category, then from left to right."""
+    nearness = normalise_depth(depth(image[None]))[0].float().cpu().numpy()
+    found = [
+        (instance.category, instance.mask.cpu().numpy().astype(bool))
+        for instance in segmenter.segment(image, CATEGORIES[1:])
+    ]
+    largest: Counter[str] = Counter()
+    for category, mask in found:
+        largest[category] = max(largest[category], int(mask.sum()))
+    kept = [
+        (category, mask)
+        for category, mask in found
+        if mask.sum() >= max(SMALLEST * mask.size, FRAGMENT * largest[category], 1)
+    ]
+    kept.sort(key=lambda item: (CATEGORIES.index(item[0]), np.nonzero(item[1])[1].mean()))
+    return tuple(
+        Seen(place=_place(f"{category}#{number}", category, mask, nearness), mask=mask)
+        for number, (category, mask) in enumerate(kept, start=1)
+    )
+
+
+def describe(seen: Sequence[Seen], picture: Picture) -> StateGraph:
+    """The graph of what was seen: attributes from pixels, relations from places."""
+    physical = tuple(physical_relations(seen))
+    places = [thing.place for thing in seen]
+    table = next((place.id for place in places if place.category == TABLE), None)
+    edges = (*physical, *spatial_relations(places, physical, table))
+    nodes = [Node(thing.place.id, thing.place.category, _attributes(thing, seen, picture)) for thing in seen]
+    return StateGraph(nodes, [Edge(*edge) for edge in edges])
+
+
+def physical_relations(seen: Sequence[Seen]) -> Iterator[Triple]:
+    """Each thing is part of, inside of or on top of at most one other."""
+    rules = load_rules()
+    labels = _labels(seen)
+    for thing in seen:
+        category, id = thing.place.category, thing.place.id
+        if category == TABLE:
+            continue
+        wholes = [s for s in seen if s.place.category == rules.attached.get(category)]
+        vessels = [s for s in seen if s.place.category in rules.containers.get(category, ())]
+        if (whole := _nearest(thing, wholes)) is not None:
+            yield whole.place.id, "attachment", id
+        elif (vessel := next((v for v in vessels if _inside(thing, v)), None)) is not None:
+            yield vessel.place.id, "containment", id
+        elif (under := _support(thing, seen, labels)) is not None:
+            yield under, "support", id
+
+
+def _place(id: str, category: str, mask: Mask, nearness: Picture) -> Place:
+    rows, columns = np.nonzero(mask)
+    height, width = mask.shape
+    box = (
+        columns.min() / width,
+        rows.min() / height,
+        (columns.max() + 1) / width,
+        (rows.max() + 1) / height,
+    )
+    left, top, right, bottom = (float(edge) for edge in box)
+    return Place(
+        id=id, category=category, box=(left, top, right, bottom), near=float(np.median(nearness[mask]))
+    )
+
+
+def _labels(seen: Sequence[Seen]) -> NDArray[np.int64]:
+    """Which thing each pixel shows, as an index into `seen`; -1 for the wall."""
+    labels = np.full(seen[0].mask.shape if seen else (0, 0), -1)
+    for index in sorted(
+        range(len(seen)), key=lambda i: (seen[i].place.category != TABLE, seen[i].place.near)
+    ):
+        labels[seen[index].mask] = index
+    return labels
+
+
+def _support(thing: Seen, seen: Sequence[Seen], labels: NDArray[np.int64]) -> str | None:
+    """What is just below the lowest edge: the table, a thing at the same depth, or nothing (in the air)."""
+    rows, columns = np.nonzero(thing.mask)
+    step = max(1, round(0.015 * labels.shape[0]))
+    reach = rows.max() - max(step, 0.12 * (rows.max() - rows.min()))
+    bottoms = {column: rows[columns == column].max() for column in np.unique(columns)}
+    attached = load_rules().attached
+    votes: Counter[str | None] = Counter()
+    for column, bottom in bottoms.items():
+        if bottom < reach:
+            continue
+        below = labels[min(bottom + step, labels.shape[0] - 1), column]
+        other = seen[below].place if below >= 0 else None
+        if other is None:
+            votes[None] += 1
+        elif other.category == TABLE:
+            votes[other.id] += 1
+        elif other.id != thing.place.id and other.category not in attached:
+            nearer = other.near - thing.place.near
+            if abs(nearer) <= SAME_DEPTH:
+                votes[other.id] += 1
+            elif nearer < 0:
+                votes[None] += 1  # something behind it, seen below it
+    if votes:
+        return votes.most_common(1)[0][0]
+    # Its foot is hidden by something nearer: it stands on the table, unless that begins below it.
+    tables = (s.place for s in seen if s.place.category == TABLE)
+    return next((table.id for table in tables if table.box[1] <= thing.place.box[3]), None)
+
+
+def _nearest(part: Seen, wholes: Sequence[Seen]) -> Seen | None:
+    """The whole that a part touches, if any."""
+
+    def gap(whole: Seen) -> float:
+        a, b = part.place.box, whole.place.box
+        across = max(a[0] - b[2], b[0] - a[2], 0.0)
+        down = max(a[1] - b[3], b[1] - a[3], 0.0)
+        return float(np.hypot(across, down))
+
+    near = [whole for whole in wholes if gap(whole) <= ATTACHED]
+    return min(near, key=gap) if near else None
+
+
+def _inside(content: Seen, vessel: Seen) -> bool:
+    """Whether the middle of the content is within the vessel's box, and its foot not below it."""
+    left, top, right, bottom = vessel.place.box
+    a = content.place.box
+    return left <= content.place.x <= right and top <= 0.5 * (a[1] + a[3]) and a[3] <= bottom + 0.02
+
+
+def _attributes(thing: Seen, seen: Sequence[Seen], picture: Picture) -> Mapping[str, str]:
+    category = thing.place.category
+    if category == TABLE:
+        return {}
+    known = load_rules().kinds.get(category, {})
+    found = dict(known) if "color" in known else {"color": _color(thing, picture), **known}
+    left, top, right, bottom = thing.place.box
+    if category == "block":
+        found["extent"] = block_words(right - left, bottom - top)
+    elif category == "lamp":
+        found["configuration"] = f"facing {_facing(thing.mask)}"
+    elif category == "water":
+        vessels = [s for s in seen if s.place.category == "glass" and _inside(thing, s)]
+        if vessels:
+            found["extent"] = level_words(thing.place.height / vessels[0].place.height)
+    elif category == "pane":
+        others = [s.place.near for s in seen if s.place.in_middle and s.place.category not in (TABLE, "pane")]
+        if others:
+            track = "near" if thing.place.near > float(np.mean(others)) else "far"
+            found["configuration"] = f"on the {track} track"
+    return found
+
+
+def _facing(mask: Mask) -> str:
+    """A lamp faces the side to which its head is off its foot."""
+    rows, columns = np.nonzero(mask)
+    top, bottom = rows.min(), rows.max()
+    head = columns[rows <= top + 0.25 * (bottom - top)].mean()
+    foot = columns[rows >= bottom - 0.12 * (bottom - top)]
+    return "left" if head < 0.5 * (foot.min() + foot.max()) else "right"
+
+
+def _color(thing: Seen, picture: Picture) -> str:
+    mask = thing.mask
+    if share := LOWER_PART.get(thing.place.category):
+        rows = np.nonzero(mask)[0]
+        mask = mask & (np.arange(mask.shape[0]) >= rows.max() - share * (rows.max() - rows.min()))[:, None]
+    inner = binary_erosion(mask, iterations=max(1, round(mask.shape[0] / 96)))
+    color = np.median(picture[inner if inner.sum() > 8 else mask], axis=0)
+    if opacity := SEE_THROUGH.get(thing.place.category):
+        left, _, right, _ = (round(edge * mask.shape[1]) for edge in thing.place.box)
+        rows = np.nonzero(mask)[0]
+        beside = np.r_[max(left - 6, 0) : left, right : min(right + 6, mask.shape[1])]
+        behind = np.median(picture[rows.min() : rows.max(), beside].reshape(-1, 3), axis=0)
+        color = np.clip((color - (1 - opacity) * behind) / opacity, 0, 1)
+    return color_name(color)
+
+
+def color_name(color: NDArray[np.floating]) -> str:
+    """The palette's nearest colour, whatever the light's strength."""
+
+    def difference(name: str) -> float:
+        wanted = np.asarray(PALETTE[name])
+        gain = float(np.clip(color @ wanted / (wanted @ wanted), 0.82, 1.12))
+        return float(np.linalg.norm(color - gain * wanted))
+
+    return min(PALETTE, key=difference)

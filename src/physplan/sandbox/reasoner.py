@@ -1,0 +1,118 @@
+"""The world's reasoner: parses the picture with the world's own eyes, and applies the rules to prompt and graph.
+
+The planning loop treats it as it treats a VLM: every answer is checked, and edits change the graph only when
+the four checks accept them. It never sees the simulator's truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from physplan.errors import PhysPlanError
+from physplan.graph import GraphEdit, PhysicalDelta, StateGraph
+from physplan.perception import DepthEstimator, Segmenter
+from physplan.perception.images import to_tensor
+from physplan.perception.registry import DEPTH_ESTIMATORS, SEGMENTERS
+from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Reasoner, Revision, Scene
+from physplan.reasoning.settings import CallSettings
+from physplan.reasoning.writer import write_instruction
+from physplan.sandbox.parser import parse_picture
+from physplan.sandbox.rules import PhenomenonRules, instantiate, load_rules
+
+RULES_VERSION = 1
+
+
+class NotInTheSandbox(PhysPlanError):
+    """A prompt or a scene that the rules do not cover."""
+
+
+class SandboxReasoner(Reasoner):
+    """Needs no key and no network; `segmenter` and `depth` default to the ones trained on the world."""
+
+    name = "sandbox"
+
+    def __init__(
+        self,
+        settings: CallSettings | None = None,
+        *,
+        segmenter: Segmenter | None = None,
+        depth: DepthEstimator | None = None,
+    ) -> None:
+        self._segmenter, self._depth = segmenter, depth
+        # What was predicted for a picture and a prompt: delta -> its edits.
+        self._predicted: dict[tuple[str, str], dict[PhysicalDelta, tuple[GraphEdit, ...]]] = {}
+
+    def parse(self, scene: Scene, feedback: Feedback) -> StateGraph:
+        matching(scene.prompt)  # an unknown prompt is answered before any network runs
+        if self._segmenter is None:
+            self._segmenter = SEGMENTERS.load("sandbox")()
+        if self._depth is None:
+            self._depth = DEPTH_ESTIMATORS.load("sandbox")()
+        image = to_tensor(scene.picture.image)
+        return parse_picture(image, segmenter=self._segmenter, depth=self._depth)
+
+    def decompose(
+        self,
+        scene: Scene,
+        graph: StateGraph,
+        feedback: Feedback,
+        *,
+        max_events: int,
+        revision: Revision | None,
+    ) -> tuple[PhysicalDelta, ...]:
+        if revision is not None or feedback.problems:
+            reasons = " ".join(revision.reasons if revision else feedback.problems)
+            raise PhysPlanError(
+                f"The sandbox's rules have one answer to this scene, and it was refused: {reasons}"
+            )
+        deltas, edits = predict(scene.prompt, graph)
+        self._predicted[scene.picture.sha256, scene.prompt] = dict(zip(deltas, edits, strict=True))
+        return deltas
+
+    def translate(
+        self, scene: Scene, graph: StateGraph, delta: PhysicalDelta, feedback: Feedback
+    ) -> tuple[GraphEdit, ...]:
+        known = self._predicted.get((scene.picture.sha256, scene.prompt), {})
+        if delta not in known:
+            raise BadAnswer("the sandbox translates only the deltas that it predicted")
+        return known[delta]
+
+    def instruct(self, scene: Scene, task: KeyframeTask, feedback: Feedback) -> str:
+        return write_instruction(task)
+
+    def provenance(self) -> Mapping[str, Any]:
+        return {"rules": RULES_VERSION}
+
+
+def predict(
+    prompt: str, graph: StateGraph
+) -> tuple[tuple[PhysicalDelta, ...], tuple[tuple[GraphEdit, ...], ...]]:
+    """What the rules say happens, by the first case whose roles and conditions the graph fills."""
+    rules = matching(prompt)
+    for case in rules.cases.values():
+        if (bound := case.bind(graph)) is not None:
+            return instantiate(case, bound, graph)
+    needed = "; or ".join(", ".join(_spoken(case.when, case.roles)) for case in rules.cases.values())
+    seen = ", ".join(dict.fromkeys(node.category for node in graph.nodes)) or "nothing"
+    raise NotInTheSandbox(
+        f"The sandbox knows how {rules.about}, but this picture does not show it: it needs {needed}; "
+        f"what it sees is {seen}."
+    )
+
+
+def matching(prompt: str) -> PhenomenonRules:
+    """The phenomenon that a prompt is about; a sentence that lists all of them where it is none."""
+    phenomena = load_rules().phenomena.values()
+    for rules in phenomena:
+        if rules.answers(prompt):
+            return rules
+    known = "; ".join(rules.about for rules in phenomena)
+    raise NotInTheSandbox(
+        f"The sandbox does not know what happens when {prompt!r}: it knows how {known}. Describe one of "
+        "these, or use another preset for other scenes."
+    )
+
+
+def _spoken(conditions: tuple[str, ...], roles: Mapping[str, str]) -> list[str]:
+    return [" ".join(roles.get(word, word) for word in condition.split()) for condition in conditions]
