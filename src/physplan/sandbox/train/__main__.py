@@ -13,7 +13,6 @@ import torch
 from torch import nn
 
 from physplan.sandbox.components import WEIGHTS
-from physplan.sandbox.models.autoencoder import FrameGroupAutoencoder
 from physplan.sandbox.models.text import build_text_encoder, build_tokenizer
 from physplan.sandbox.train import autoencoder, encoder, sight, video
 from physplan.sandbox.train.loop import TrainConfig
@@ -54,10 +53,8 @@ def train_part(part: str, args: argparse.Namespace) -> None:
         model, _ = encoder.run(args.work, config=_config(encoder.CONFIG, args), **clips)
         save(model, args.weights / "encoder")
     else:
-        frozen = FrameGroupAutoencoder.from_pretrained(
-            args.weights / "video" / "autoencoder", torch_dtype=torch.float32
-        )
-        model, _ = video.run(args.work, frozen.eval(), config=_config(video.CONFIG, args), **clips)
+        frozen = args.weights / "video" / "autoencoder"
+        model, _ = video.run(args.work, frozen, config=_config(video.CONFIG, args), **clips)
         save_video(model, args.weights / "video")
 
 

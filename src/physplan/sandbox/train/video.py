@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +17,7 @@ from tqdm import tqdm
 
 from physplan.sandbox.models.autoencoder import FrameGroupAutoencoder
 from physplan.sandbox.models.text import LENGTH, WIDTH, build_text_encoder, build_tokenizer, encode_prompts
-from physplan.sandbox.train.data import frame_stream
+from physplan.sandbox.train.data import training_clip
 from physplan.sandbox.train.loop import TrainConfig, train
 from physplan.sandbox.world.phenomena import PHENOMENA
 
@@ -59,26 +62,38 @@ def build_scheduler() -> CogVideoXDDIMScheduler:
     )
 
 
-def cache_latents(
-    folder: Path, autoencoder: FrameGroupAutoencoder, count: int = CLIPS, *, workers: int = 2
-) -> np.ndarray:
-    """float16 [count, C, L, h, w], encoded once; the index of each clip's prompt beside it."""
+def cache_latents(folder: Path, autoencoder: Path, count: int = CLIPS, *, workers: int = 2) -> np.ndarray:
+    """float16 [count, C, L, h, w], rendered and encoded once; the number of each clip's prompt beside it."""
     path, words = folder / f"latents-{count}.npy", folder / f"prompts-{count}.npy"
     if not path.exists():
-        prompts = all_prompts()
+        folder.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".partial")
         store = open_memmap(partial, mode="w+", dtype=np.float16, shape=(count, *LATENT))
         indices = np.zeros(count, dtype=np.int64)
-        stream = frame_stream(count, workers=workers)
-        with torch.no_grad():
-            for k, (frames, prompt) in enumerate(tqdm(stream, total=count, desc="encoding clips")):
-                video = torch.from_numpy(frames).permute(3, 0, 1, 2)[None].float() / 127.5 - 1.0
-                store[k] = autoencoder.encode(video)[0].numpy().astype(np.float16)
-                indices[k] = prompts.index(prompt)
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            made = pool.map(_encoded, [(str(autoencoder), k) for k in range(count)], chunksize=16)
+            for k, (latents, prompt) in enumerate(
+                tqdm(made, total=count, desc="rendering and encoding clips")
+            ):
+                store[k], indices[k] = latents, prompt
         store.flush()
         np.save(words, indices)
         partial.rename(path)
     return np.load(path, mmap_mode="r")
+
+
+@torch.no_grad()
+def _encoded(job: tuple[str, int]) -> tuple[np.ndarray, int]:
+    folder, index = job
+    clip, prompt = training_clip(index)
+    video = torch.from_numpy(clip.frames).permute(3, 0, 1, 2)[None].float() / 127.5 - 1.0
+    return _load(folder).encode(video)[0].numpy().astype(np.float16), all_prompts().index(prompt)
+
+
+@cache
+def _load(folder: str) -> FrameGroupAutoencoder:
+    torch.set_num_threads(1)
+    return FrameGroupAutoencoder.from_pretrained(folder, torch_dtype=torch.float32).eval()
 
 
 def all_prompts() -> list[str]:
@@ -115,7 +130,7 @@ def video_loss(
 
 
 def run(
-    folder: Path, autoencoder: FrameGroupAutoencoder, *, config: TrainConfig = CONFIG, clips: int = CLIPS
+    folder: Path, autoencoder: Path, *, config: TrainConfig = CONFIG, clips: int = CLIPS
 ) -> tuple[CogVideoXTransformer3DModel, dict]:
     latents = cache_latents(folder, autoencoder, clips)
     prompts = np.load(folder / f"prompts-{clips}.npy")

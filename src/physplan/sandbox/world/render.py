@@ -155,13 +155,13 @@ def _contact_shadow(
 ) -> None:
     """Darkens the table below an object; fainter and wider the higher the object is above its resting
     place."""
-    ground = backdrop.horizon + (sprite.near - 0.15) / 0.75 * (WORLD - backdrop.horizon)
+    ground = sprite.foot or backdrop.horizon + (sprite.near - 0.15) / 0.75 * (WORLD - backdrop.horizon)
     half_w = 0.5 * (np.abs(w * np.cos(angle)) + np.abs(h * np.sin(angle)))
     half_h = 0.5 * (np.abs(h * np.cos(angle)) + np.abs(w * np.sin(angle)))
     lift = np.maximum(ground - (y + half_h), 0.0)
     a, b = half_w * 1.05 + 0.06 * lift + 1.0, 2.2 + 0.02 * lift
     rows = slice(*np.searchsorted(grid, [ground - 6.0, ground + 7.0]))
-    cols = slice(*np.searchsorted(grid, [float((x - a).min()) - 2, float((x + a).max()) + 2]))
+    cols = slice(*np.searchsorted(grid, [float((x - 1.6 * a).min()), float((x + 1.6 * a).max())]))
     u = (grid[None, None, cols] - x) / a
     v = (grid[None, rows, None] - ground - 0.3) / b
     dark = 0.34 * alpha * np.exp(-1.2 * (u**4 + v * v)) / (1.0 + 0.06 * lift)

@@ -54,6 +54,7 @@ class Sprite:
     level: Value = 0.0  # kind-specific: how full, how wet, how lit
     order: float = 0.0  # breaks ties of `near` between parts and contents
     grounded: bool = True  # casts a contact shadow on the table
+    foot: float | None = None  # where on the table that shadow lies, when not where `near` says
     look: dict[str, Any] = field(default_factory=dict)
 
     def moved(self, **changes: Any) -> Sprite:

@@ -197,6 +197,7 @@ class Filter:
                 h=layout["pane_h"],
                 color=layout.rgb("pane"),
                 near=drawn,
+                foot=base,
             ),
         ]
 
@@ -246,7 +247,7 @@ class Shadow:
         sun_y = layout["y"] + 5 * path**2
         direction = -path if outcome == "swings" else -start + 0 * path
         fade = take.ramp(4, 14) if outcome == "vanishes" else 0.0
-        reach = (layout["long"] + take.nudge) * direction
+        reach = (layout["long"] + take.nudge * take.ramp(2, 17)) * direction
         foot = x + 0.5 * layout["w"] * np.sign(direction)
         half = np.maximum(np.abs(reach) / 2, 2.5)
         return [

@@ -1,0 +1,208 @@
+"""The sandbox's models on test scenes that no training or tuning has seen: what each must reach, and what it does.
+
+make bench-sandbox-models            (or: python benchmarks/sandbox_models.py --scenes 50 --only encoder)
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import torch
+from PIL import Image
+
+from physplan.guidance.occupancy import mask_on_grid, occupancy, reference_feature, similarity
+from physplan.sandbox.components import load_depth, load_encoder, load_segmenter, load_video
+from physplan.sandbox.outcome import judge
+from physplan.sandbox.world.phenomena import scene
+from physplan.sandbox.world.render import Clip
+from physplan.sandbox.world.scene import Scene
+from physplan.video.sampling import sample
+
+LOOKS = (0, 8, 16, 24)  # frames at which pictures are judged
+
+
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    value: float
+    aim: str
+    met: bool
+
+
+def at_least(name: str, value: float, bound: float) -> Figure:
+    return Figure(name, value, f">= {bound:g}", value >= bound)
+
+
+def at_most(name: str, value: float, bound: float) -> Figure:
+    return Figure(name, value, f"<= {bound:g}", value <= bound)
+
+
+def test_scenes(count: int) -> Iterator[tuple[Scene, Clip]]:
+    for index in range(count):
+        chosen = scene("test", index)
+        yield chosen, chosen.render()
+
+
+def as_images(clip: Clip, frames: tuple[int, ...] = LOOKS) -> torch.Tensor:
+    return torch.from_numpy(clip.frames[list(frames)]).permute(0, 3, 1, 2).float() / 255
+
+
+@torch.no_grad()
+def reconstruct(clip: Clip) -> torch.Tensor:
+    """[T, 3, H, W] in [0, 1] after the autoencoder."""
+    autoencoder = load_video().codec.autoencoder
+    video = torch.from_numpy(clip.frames).permute(3, 0, 1, 2)[None].float() / 127.5 - 1
+    return (autoencoder.decode(autoencoder.encode(video))[0].transpose(0, 1) / 2 + 0.5).clamp(0, 1)
+
+
+def autoencoder_figures(count: int) -> list[Figure]:
+    values = []
+    for _, clip in test_scenes(count):
+        error = (reconstruct(clip) - as_images(clip, tuple(range(len(clip.frames))))).square().mean()
+        values.append(float(-10 * torch.log10(error)))
+    return [at_least("autoencoder PSNR, dB", float(np.mean(values)), 31.0)]
+
+
+def iou(a: np.ndarray, b: np.ndarray) -> float:
+    union = (a | b).sum()
+    return float((a & b).sum() / union) if union else 1.0
+
+
+def best_iou(segmenter, image: torch.Tensor, category: str, truth: np.ndarray) -> float:
+    found = segmenter.segment(image, [category])
+    return max((iou(f.mask.numpy(), truth) for f in found), default=0.0)
+
+
+def visible_objects(
+    chosen: Scene, clip: Clip, frame: int, smallest: int = 12
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Key, category and mask of the objects that a picture shows."""
+    categories = {s.object: s.category for s in chosen.sprites()}
+    for key, category in categories.items():
+        if key in clip.names:
+            mask = clip.mask(key, frame)
+            if mask.sum() >= smallest:
+                yield key, category, mask
+
+
+def segmenter_figures(count: int) -> list[Figure]:
+    segmenter, clean = load_segmenter(), []
+    for chosen, clip in test_scenes(count):
+        for picture, frame in zip(as_images(clip), LOOKS, strict=True):
+            for _, category, mask in visible_objects(chosen, clip, frame):
+                clean.append(best_iou(segmenter, picture, category, mask))
+    return [at_least("segmenter mean IoU, clean frames", float(np.mean(clean)), 0.85)]
+
+
+@torch.no_grad()
+def depth_figures(count: int) -> list[Figure]:
+    depth, right = load_depth(), []
+    for chosen, clip in test_scenes(count):
+        maps = depth(as_images(clip)).numpy()
+        for k, frame in enumerate(LOOKS):
+            objects = list(visible_objects(chosen, clip, frame))
+            for (_, _, a), (_, _, b) in combinations(objects, 2):
+                truth = clip.depth[frame][a].mean() - clip.depth[frame][b].mean()
+                if abs(truth) > 0.03:
+                    right.append((maps[k][a].mean() > maps[k][b].mean()) == (truth > 0))
+    return [at_least("depth order right", float(np.mean(right)), 0.95)]
+
+
+@torch.no_grad()
+def encoder_figures(count: int, threshold: float = 0.5, temperature: float = 0.1) -> list[Figure]:
+    """Eq. 4-5: the reference from the clean frame's mask, looked for in the clean and in the decoded frame."""
+    encoder = load_encoder()
+    scores: dict[str, list[float]] = {"clean": [], "decoded": []}
+    for chosen, clip in test_scenes(count):
+        clean, decoded = encoder(as_images(clip)), encoder(reconstruct(clip)[list(LOOKS)])
+        for k, frame in enumerate(LOOKS):
+            for _, _, mask in visible_objects(chosen, clip, frame):
+                cells = mask_on_grid(torch.from_numpy(mask), clean.shape[-2:])
+                reference = reference_feature(clean[k], cells)
+                for name, features in (("clean", clean[k]), ("decoded", decoded[k])):
+                    found = occupancy(
+                        similarity(features, reference[None])[0], threshold=threshold, temperature=temperature
+                    )
+                    scores[name].append(iou((found > 0.5).numpy(), (cells > 0.5).numpy()))
+    return [at_least(f"encoder occupancy IoU, {n} frames", float(np.mean(v)), 0.6) for n, v in scores.items()]
+
+
+def video_figures(count: int, guidance_scale: float = 1.5) -> list[Figure]:
+    model, segmenter = load_video(), load_segmenter()
+    plausible, kept, seconds = [], [], []
+    for chosen, clip in test_scenes(count):
+        begun = time.perf_counter()
+        video = sample_base(model, chosen, clip, seed=0, guidance_scale=guidance_scale)
+        seconds.append(time.perf_counter() - begun)
+        plausible.append(judge(chosen, video).plausible)
+        shown = torch.from_numpy(video[-1]).permute(2, 0, 1)
+        for key, category, mask in visible_objects(chosen, clip, 24):
+            if key in chosen.distractors and iou(mask, clip.mask(key, 0)) > 0.95:
+                kept.append(best_iou(segmenter, shown, category, mask))
+    share = float(np.mean(plausible))
+    return [
+        Figure("base video model: plausible", share, "0.1 to 0.6", 0.1 <= share <= 0.6),
+        at_least("static objects' IoU in generated frames", float(np.mean(kept)), 0.7),
+        at_most("seconds per unguided video", float(np.median(seconds)), 3.0),
+    ]
+
+
+def sample_base(
+    model, chosen: Scene, clip: Clip, *, seed: int, guidance_scale: float, steps: int = 20
+) -> np.ndarray:
+    generator = torch.Generator().manual_seed(seed)
+    conditioning = model.prepare(
+        image=Image.fromarray(clip.frames[0]), prompt=chosen.prompt, height=96, width=96, num_frames=25,
+        num_inference_steps=steps, guidance_scale=guidance_scale, generator=generator,
+    )  # fmt: skip
+    latents = sample(model, conditioning)
+    return model.decode(latents, conditioning.layout).permute(0, 2, 3, 1).numpy()
+
+
+def speed_figures(count: int) -> list[Figure]:
+    model = load_video()
+    layout = model.check_size(height=96, width=96, num_frames=25)
+    latents = torch.randn(1, model.latent_channels, layout.num_latents, 12, 12)
+    window = layout.window(14, model.preview_length)
+    times = []
+    with torch.no_grad():
+        for _ in range(max(count, 20)):
+            begun = time.perf_counter()
+            model.decode_window(latents[:, :, window.latents], window)
+            times.append(1000 * (time.perf_counter() - begun))
+    return [at_most("milliseconds per decoded window", float(np.median(times)), 30.0)]
+
+
+PARTS: dict[str, Callable[[int], list[Figure]]] = {
+    "autoencoder": autoencoder_figures,
+    "segmenter": segmenter_figures,
+    "depth": depth_figures,
+    "encoder": encoder_figures,
+    "speed": speed_figures,
+    "video": video_figures,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--scenes", type=int, default=50, help="test scenes per part")
+    parser.add_argument("--only", choices=PARTS, action="append", help="only these parts")
+    parser.add_argument("--threads", type=int, default=2)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    print(f"{'figure':44s} {'measured':>9s}   aim")
+    for part in args.only or PARTS:
+        for figure in PARTS[part](args.scenes):
+            mark = "" if figure.met else "   MISSED"
+            print(f"{figure.name:44s} {figure.value:9.3f}   {figure.aim}{mark}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

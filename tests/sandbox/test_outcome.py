@@ -1,0 +1,40 @@
+"""The judge of the sandbox: what happened in a video, and what was left alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from physplan.sandbox.outcome import judge
+from physplan.sandbox.world.phenomena import scenes
+from physplan.sandbox.world.scene import Meddling
+
+
+def test_every_simulated_outcome_is_recognised_also_in_another_take() -> None:
+    wrong = []
+    for chosen in scenes("validation", 25):
+        for outcome in chosen.outcomes:
+            video = chosen.render(outcome, take=3).frames / np.float32(255)
+            verdict = judge(chosen, video)
+            if verdict.outcome != outcome or verdict.plausible != (outcome == chosen.plausible):
+                wrong.append((chosen.name, outcome, verdict.outcome))
+    assert not wrong
+
+
+def test_a_meddled_object_is_not_preserved() -> None:
+    seen = 0
+    for chosen in scenes("validation", 25):
+        for target in chosen.distractors:
+            for how in ("vanish", "recolour"):
+                meddling = Meddling(target=target, how=how, color=(0.0, 1.0, 1.0))
+                video = chosen.render(meddling=meddling).frames / np.float32(255)
+                assert not judge(chosen, video).preserved, (chosen.name, target, how)
+                seen += 1
+    assert seen > 20
+
+
+def test_a_blurred_truth_is_still_the_truth() -> None:
+    from scipy import ndimage
+
+    for chosen in scenes("validation", 12):
+        video = ndimage.gaussian_filter(chosen.render().frames / np.float32(255), (0, 1.0, 1.0, 0))
+        assert judge(chosen, video).plausible
