@@ -43,7 +43,7 @@ def test_frames_fps_and_metadata_read_back(name: str, lossless: bool, fps: float
     if lossless or name in ("exact.mkv", "frames"):
         assert error.max() <= 0.5 / 255 + 1e-6
     else:
-        assert error.mean() < (0.03 if name == "clip.gif" else 0.01)
+        assert error.mean() < (0.04 if name == "clip.gif" else 0.015)
 
 
 def test_mp4_is_what_every_player_shows(tmp_path: Path) -> None:
@@ -83,12 +83,12 @@ def test_a_write_that_fails_leaves_the_old_file(
 ) -> None:
     write_video(tmp_path / name, smooth_video(3), fps=8)
 
-    class Broken:
-        def __getattr__(self, attribute: str) -> object:
-            raise OSError("No space left on device")
+    def full_disk(*_: object, **__: object) -> None:
+        raise OSError("No space left on device")
 
-    monkeypatch.setattr(files.Image, "fromarray", Broken().__getattr__)
-    monkeypatch.setattr(av.VideoFrame, "from_ndarray", Broken().__getattr__, raising=False)
+    monkeypatch.setattr(files.Image, "fromarray", full_disk)
+    monkeypatch.setattr(files, "with_palette", full_disk)
+    monkeypatch.setattr(files, "to_yuv", full_disk)
     with pytest.raises(OSError, match="No space left"):
         write_video(tmp_path / name, smooth_video(5), fps=8)
     monkeypatch.undo()

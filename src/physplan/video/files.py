@@ -66,7 +66,7 @@ def write_video(
         options = {"qp": "0", "preset": "veryfast"}
         _encode(path, pixels, fps, comment, codec="libx264rgb", pixel_format="rgb24", options=options)
     elif kind == ".mp4":
-        options = {"crf": "17", "preset": "medium", "movflags": "+faststart"}
+        options = {"crf": "17", "preset": "medium"}
         _encode(path, pixels, fps, comment, codec="libx264", pixel_format="yuv420p", options=options)
     else:
         raise PhysPlanError(f"{path}: use .mp4, .mkv (lossless), .gif, or a folder for PNG frames.")
@@ -106,14 +106,15 @@ def _encode(
     options: dict[str, str],
 ) -> None:
     import av
-    from av.video.reformatter import Colorspace
 
     if pixel_format == "yuv420p":  # colour is kept per 2x2 pixels: repeat the last row or column of odd sizes
         odd = [side % 2 for side in pixels.shape[-2:]]
         pixels = F.pad(pixels.float(), (0, odd[1], 0, odd[0]), mode="replicate").to(torch.uint8)
     height, width = pixels.shape[-2:]
     rate = Fraction(fps).limit_denominator(1001)
-    with atomic_path(path) as temporary, av.open(str(temporary), "w") as container:
+    # The index goes first in an mp4, so that browsers can start before they have it all.
+    start = {"movflags": "+faststart"} if Path(path).suffix.lower() == ".mp4" else {}
+    with atomic_path(path) as temporary, av.open(str(temporary), "w", options=start) as container:
         container.metadata["comment"] = comment
         stream: Any = container.add_stream(codec, rate=rate, options=options)
         stream.width, stream.height, stream.pix_fmt = width, height, pixel_format
@@ -121,14 +122,7 @@ def _encode(
         if pixel_format == "pal8":
             images = with_palette(images, width, height, rate)
         elif pixel_format == "yuv420p":
-            stream.codec_context.color_range = 1
-            stream.codec_context.colorspace = stream.codec_context.color_primaries = (
-                1  # BT.709, said and done
-            )
-            stream.codec_context.color_trc = 1
-            images = [
-                image.reformat(format=pixel_format, dst_colorspace=Colorspace.ITU709) for image in images
-            ]
+            images = to_yuv(stream, images)
         for index, image in enumerate(images):
             image.pts, image.time_base = index, 1 / rate
             container.mux(stream.encode(image))
@@ -136,6 +130,15 @@ def _encode(
         container.close()
         if codec == "gif":
             add_comment(temporary, comment)
+
+
+def to_yuv(stream: Any, images: list[Any]) -> list[Any]:
+    """The frames in BT.709, and the stream saying so: a player that guesses shows other colours."""
+    from av.video.reformatter import Colorspace
+
+    context = stream.codec_context
+    context.colorspace = context.color_primaries = context.color_trc = context.color_range = 1
+    return [image.reformat(format="yuv420p", dst_colorspace=Colorspace.ITU709) for image in images]
 
 
 def _write_folder(path: Path, pixels: Tensor, comment: str) -> None:
