@@ -1,4 +1,4 @@
-"""The world's reasoner: parses the picture with the world's own eyes, and applies the rules to prompt and graph.
+"""The world's reasoner: parses the picture with the world's own eyes, applies the rules to prompt and graph.
 
 The planning loop treats it as it treats a VLM: every answer is checked, and edits change the graph only when
 the four checks accept them. It never sees the simulator's truth.

@@ -93,7 +93,8 @@ class Rules:
 
 @cache
 def load_rules() -> Rules:
-    data = yaml.safe_load(files("physplan.sandbox").joinpath("rules.yaml").read_text("utf-8"))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster, where it is built in
+    data = yaml.load(files("physplan.sandbox").joinpath("rules.yaml").read_text("utf-8"), Loader=loader)
     return Rules(
         kinds=data["kinds"],
         attached=data["attached"],

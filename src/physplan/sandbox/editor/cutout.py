@@ -1,0 +1,90 @@
+"""Things cut out of the picture, to be moved, turned and scaled, and pasted again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import affine_transform, binary_erosion, binary_fill_holes, gaussian_filter
+
+Array = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+#: Opacity of sheets of coloured glass; and of the inside of clear glass, which the mask of its rim encloses.
+SHEETS: Mapping[str, float] = {"pane": 0.62}
+CLEAR: Mapping[str, float] = {"jar": 0.20, "glass": 0.25}
+GLASS_TINT = np.float32([0.80, 0.91, 0.95])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pose:
+    """p -> pivot + turned(scaled(p - pivot)) + shift, in pixels, y down; `angle` in degrees, clockwise."""
+
+    shift: tuple[float, float] = (0.0, 0.0)
+    angle: float = 0.0
+    scale: tuple[float, float] = (1.0, 1.0)
+    pivot: tuple[float, float] = (0.0, 0.0)
+
+    def moved(self, dx: float, dy: float) -> Pose:
+        return replace(self, shift=(self.shift[0] + dx, self.shift[1] + dy))
+
+    def apply(self, x: float, y: float) -> tuple[float, float]:
+        c, s = np.cos(np.radians(self.angle)), np.sin(np.radians(self.angle))
+        u, v = (x - self.pivot[0]) * self.scale[0], (y - self.pivot[1]) * self.scale[1]
+        return self.pivot[0] + c * u - s * v + self.shift[0], self.pivot[1] + s * u + c * v + self.shift[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cutout:
+    """Colour [H, W, 3] and opacity [H, W] of one thing, in the whole picture's frame."""
+
+    color: Array
+    alpha: Array
+
+    @classmethod
+    def of(cls, image: Array, mask: Mask, category: str, plate: Array) -> Cutout:
+        """`plate` is the picture without the thing: what shines through glass is taken out of its colour."""
+        softness = 0.5 * mask.shape[0] / 96
+        alpha = np.clip(gaussian_filter(mask.astype(np.float32), softness) * 1.5 - 0.25, 0, 1)
+        color = _spread(image, mask)
+        if opacity := SHEETS.get(category):
+            color = np.clip((color - (1 - opacity) * plate) / opacity, 0, 1)
+            alpha = alpha * opacity
+        elif opacity := CLEAR.get(category):
+            inside = binary_fill_holes(mask) & ~mask
+            soft = gaussian_filter(inside.astype(np.float32), softness) * opacity
+            weight = np.clip(alpha, 0, 1)[..., None]
+            color = color * weight + GLASS_TINT * (1 - weight)
+            alpha = np.maximum(alpha, soft)
+        return cls(color=color.astype(np.float32), alpha=alpha.astype(np.float32))
+
+    def posed(self, pose: Pose) -> Cutout:
+        """The thing in its new pose."""
+        c, s = np.cos(np.radians(pose.angle)), np.sin(np.radians(pose.angle))
+        forward = np.array([[c, -s], [s, c]]) @ np.diag(pose.scale)  # of (x, y)
+        inverse = np.linalg.inv(forward)[::-1, ::-1]  # of (row, column)
+        target = np.array([pose.pivot[1] + pose.shift[1], pose.pivot[0] + pose.shift[0]])
+        offset = np.array([pose.pivot[1], pose.pivot[0]]) - inverse @ target
+        alpha = affine_transform(self.alpha, inverse, offset, order=1)
+        channels = [
+            affine_transform(self.color[..., k], inverse, offset, order=1, mode="nearest") for k in range(3)
+        ]
+        return Cutout(color=np.stack(channels, axis=-1), alpha=alpha)
+
+    def onto(self, canvas: Array) -> Array:
+        weight = self.alpha[..., None]
+        return canvas * (1 - weight) + self.color * weight
+
+
+def _spread(image: Array, mask: Mask) -> Array:
+    """The thing's own colour continued over its edge and beyond, so that no background is carried along."""
+    inner = binary_erosion(mask, iterations=max(1, round(mask.shape[0] / 96)))
+    mask = inner if inner.sum() > 0.4 * mask.sum() else mask
+    weight = mask.astype(np.float32)
+    radius = 1.2 * mask.shape[0] / 96
+    total = gaussian_filter(weight, radius)
+    around = np.stack([gaussian_filter(image[..., k] * weight, radius) for k in range(3)], axis=-1)
+    around /= np.maximum(total, 1e-4)[..., None]
+    return np.where(mask[..., None], image, np.clip(around, 0, 1))

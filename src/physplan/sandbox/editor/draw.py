@@ -1,0 +1,304 @@
+"""The keyframe of one state: erase what moved or is gone, retouch, paint what is new, paste what moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from scipy.ndimage import binary_dilation, binary_fill_holes
+
+from physplan.errors import PhysPlanError
+from physplan.graph import Edge, Link, Spawn, Update
+from physplan.keyframes.protocol import EditRequest
+from physplan.sandbox.editor import fresh, retouch
+from physplan.sandbox.editor.cutout import CLEAR, SHEETS, Cutout, Pose
+from physplan.sandbox.editor.errors import LEVELS, err
+from physplan.sandbox.editor.fill import erase, hull, rows_from
+from physplan.sandbox.editor.placing import A_LITTLE, Box, Setting, poses
+from physplan.sandbox.editor.placing import LEVELS as WATER_LEVELS
+from physplan.sandbox.world.scene import Scene
+
+Array = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+GLOW = {"flame": 7.0, "sun": 9.0}  # how far light reaches beyond an outline, in world units
+BOXES = ("block", "book", "crate", "domino", "pane", "shelf", "stopper")  # what has corners
+SAME_ROW = 0.06  # of the depth's range
+
+
+class SandboxEditor:
+    """Level 1 draws as well as it can; 2 and 3 err on top of it (`errors.err`). Level 0 is `TruthEditor`."""
+
+    at_once = 1
+
+    def __init__(self, settings: object = None, *, level: int = 1) -> None:
+        if level not in LEVELS[1:]:
+            raise PhysPlanError(
+                f"The sandbox's editor errs at level 1, 2 or 3, not {level}; level 0 needs a TruthEditor."
+            )
+        self.level = level
+        self.identity: Mapping[str, Any] = {"editor": "sandbox", "version": 1, "level": level}
+
+    def edit(self, request: EditRequest) -> Image.Image:
+        drawn = draw_keyframe(request)
+        assert request.first is not None
+        masks = {id: mask.numpy() for id, mask in request.first.masks.items()}
+        event = request.chain.events[request.event]
+        touched = {id for edit in event.net_edits for id in edit.targets()}
+        bystanders = {
+            id: m for id, m in masks.items() if id not in touched and _category(request, id) != "table"
+        }
+        drawn = err(drawn, self.level, seed=request.seed + 7919 * request.event, bystanders=bystanders)
+        return Image.fromarray((np.clip(drawn, 0, 1) * 255 + 0.5).astype(np.uint8))
+
+
+class TruthEditor:
+    """Level 0, for studies only: the simulator's own frame at the event's anchor."""
+
+    at_once = 1
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.identity: Mapping[str, Any] = {"editor": "sandbox-truth", "version": 1, "scene": scene.name}
+
+    def edit(self, request: EditRequest) -> Image.Image:
+        clip = self.scene.render(size=request.image.height)
+        share = request.chain.events[request.event].anchor / (request.chain.num_frames - 1)
+        return Image.fromarray(clip.frames[round(share * (len(clip.frames) - 1))])
+
+
+def draw_keyframe(request: EditRequest) -> Array:
+    """State i, drawn from the first frame: [H, W, 3] in [0, 1]."""
+    if request.first is None:
+        raise PhysPlanError("The sandbox's editor draws from masks: pass the evidence of the first frame.")
+    return _Drawing.of(request).draw()
+
+
+def _category(request: EditRequest, id: str) -> str:
+    return request.chain.node(id).category
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Drawing:
+    request: EditRequest
+    image: Array
+    masks: Mapping[str, Mask]
+    setting: Setting
+    poses: Mapping[str, Pose]
+
+    @classmethod
+    def of(cls, request: EditRequest) -> _Drawing:
+        assert request.first is not None
+        image = np.asarray(request.image.convert("RGB"), dtype=np.float32) / 255
+        masks = {id: mask.numpy() for id, mask in request.first.masks.items()}
+        if any(mask.shape != image.shape[:2] for mask in masks.values()):
+            raise PhysPlanError(
+                "The masks are not of the picture's size: segment the picture that is edited."
+            )
+        setting = Setting.of(request.first, {id: _category(request, id) for id in masks})
+        drawing = cls(
+            request=request, image=image, masks=masks, setting=setting, poses=poses(request, setting)
+        )
+        return replace(drawing, poses={**drawing.poses, **drawing._afloat()})
+
+    @property
+    def event(self) -> Any:
+        return self.request.chain.events[self.request.event]
+
+    def draw(self) -> Array:
+        gone = [id for id in self.masks if id not in self.event.graph]
+        lifted = [*gone, *self.poses]
+        staying = {id: m for id, m in self.masks.items() if id not in lifted and self._is(id) != "table"}
+        hole = np.zeros(self.image.shape[:2], dtype=bool)
+        for id in lifted:
+            hole |= self._footprint(id)
+        plate = erase(self.image, hole, staying, self.setting.horizon)
+        canvas = self._retouched(plate)
+        before = canvas
+        for edit in self.event.net_edits:
+            if isinstance(edit, Spawn):
+                canvas = self._added(canvas, edit, before)
+        for id in sorted(self.poses, key=self._drawing_order):
+            canvas = self._pasted(canvas, plate, id)
+            canvas = self._restored(canvas, before, self.setting.near[id] + SAME_ROW)
+        return canvas
+
+    def _is(self, id: str) -> str:
+        return self.setting.categories[id]
+
+    def _footprint(self, id: str) -> Mask:
+        """All pixels that a thing darkens or lights: its outline, what it encloses, its shadow, its glow."""
+        unit, mask, box = self.setting.unit, self.masks[id], self.setting.boxes[id]
+        full = binary_fill_holes(mask) if self._is(id) in CLEAR else mask
+        full = binary_dilation(full, iterations=max(1, round(GLOW.get(self._is(id), 1.6) * unit)))
+        if box.bottom > self.setting.horizon and self._is(id) not in ("shadow", "ice", "flame"):
+            half = 0.5 * box.width * 1.05 + 2 * unit
+            rows, columns = np.mgrid[0 : mask.shape[0], 0 : mask.shape[1]]
+            full |= ((columns - box.x) / half) ** 4 + ((rows - box.bottom) / (5.0 * unit)) ** 2 < 1
+        return full
+
+    def _retouched(self, canvas: Array) -> Array:
+        """Attributes other than pose and size."""
+        for edit in self.event.net_edits:
+            if not isinstance(edit, Update) or edit.o not in self.masks:
+                continue
+            mask, category = self.masks[edit.o], self._is(edit.o)
+            if edit.key == "extent" and category == "water":
+                canvas = self._raised(canvas, edit)
+            elif edit.key == "color" and not self._behind_glass(edit.o):
+                canvas = retouch.tint(canvas, mask, edit.value)
+            elif edit.key == "surface" and edit.value in ("wet", "damp in the middle", "soaked"):
+                canvas = retouch.wetted(canvas, self._completed(edit.o), edit.value)
+            elif edit.key == "surface" and edit.value == "brightly lit":
+                canvas = retouch.lit(canvas, mask)
+            elif edit.key == "surface" and edit.value == "glowing":
+                canvas = retouch.glowing(canvas, mask, self._faces_right(edit.o))
+        return canvas
+
+    def _completed(self, id: str) -> Mask:
+        """The outline of a thing with what was hidden of it by things that are gone or smaller now."""
+        box, mask = self.setting.boxes[id], self.masks[id]
+        rows = np.arange(mask.shape[0])[:, None]
+        columns = np.arange(mask.shape[1])[None]
+        within = (rows >= box.top) & (rows < box.bottom) & (columns >= box.left) & (columns < box.right)
+        hidden = np.zeros_like(mask)
+        for other, pixels in self.masks.items():
+            if other in self.poses or other not in self.event.graph:
+                hidden |= pixels
+        return mask | (within & hidden)
+
+    def _raised(self, canvas: Array, edit: Update) -> Array:
+        vessel = self._vessel(edit.o)
+        if vessel is None:
+            return canvas
+        share = self.setting.boxes[edit.o].height / vessel.height
+        level = WATER_LEVELS.get(edit.value, share + A_LITTLE)
+        room = fresh.inside(vessel, self.setting.unit)
+        return fresh.paint(
+            canvas, "water", room, unit=self.setting.unit, level=level * vessel.height / room.height
+        )
+
+    def _vessel(self, content: str) -> Box | None:
+        edges = (e for e in self.event.graph.edges if e.r == "containment" and e.b == content)
+        return next((self.setting.boxes[e.a] for e in edges if e.a in self.masks), None)
+
+    def _behind_glass(self, id: str) -> bool:
+        graph = self.event.graph
+        panes = (other for other in self.masks if other in graph and self._is(other) in SHEETS)
+        return any(Edge(pane, "in front of", id) in graph for pane in panes if pane != id)
+
+    def _faces_right(self, id: str) -> bool:
+        return "right" in self.event.graph.node(id).attributes.get("configuration", "")
+
+    def _afloat(self) -> dict[str, Pose]:
+        """What floats on a liquid rises with it."""
+        raised: dict[str, Pose] = {}
+        for edit in self.event.net_edits:
+            if (
+                isinstance(edit, Update)
+                and edit.key == "extent"
+                and (vessel := self._vessel(edit.o)) is not None
+            ):
+                for edge in self.event.graph.edges_of(edit.o):
+                    if edge.r == "support" and edge.a == edit.o and edge.b in self.masks:
+                        box = self.setting.boxes[edge.b]
+                        pose = self.poses.get(edge.b, Pose(pivot=(box.x, box.bottom)))
+                        raised[edge.b] = replace(pose, pivot=(box.x, box.y)).moved(
+                            0, -A_LITTLE * vessel.height
+                        )
+        return raised
+
+    def _added(self, canvas: Array, edit: Spawn, before: Array) -> Array:
+        """One new thing, where the thing it comes from is or where a relation of the new state puts it."""
+        graph, setting, unit = self.event.graph, self.setting, self.setting.unit
+        origin = self.request.chain.origin(edit.id)
+        if origin not in self.masks:
+            return canvas
+        source, near = setting.boxes[origin], setting.near[origin]
+        holders = {e.r: e.a for e in graph.edges if e.b == edit.id and e.a in self.masks}
+        extent = graph.node(edit.id).attributes.get("extent", "medium")
+        if edit.category == "stream":
+            rows, columns = np.nonzero(self.masks[origin])
+            spout = float(columns[rows >= rows.max() - unit].mean() + 0.5)
+            vessels = [
+                b for id, b in setting.boxes.items() if self._is(id) == "glass" and b.left < spout < b.right
+            ]
+            floor = vessels[0].bottom - 2 * unit if vessels else setting.table_row(near) + unit
+            return fresh.stream(canvas, source, spout, floor, unit)
+        if edit.category == "water" and "containment" in holders:
+            return fresh.water_in(canvas, setting.boxes[holders["containment"]], extent, unit)
+        if edit.category == "puddle":
+            held = holders.get("support")
+            dish = setting.boxes[held] if held and self._is(held) != "table" else None
+            rows, columns = np.nonzero(self.masks[origin])
+            x = float(columns[rows >= rows.max() - unit].mean() + 0.5)
+            canvas = fresh.puddle(canvas, setting, dish, x, setting.table_row(near), extent)
+            return canvas if dish else self._restored(canvas, before, near - SAME_ROW)
+        if edit.category == "blot" and "support" in holders:
+            return fresh.blot(
+                canvas, setting.boxes[holders["support"]], edit.attributes.get("color", "dark"), unit
+            )
+        if edit.category == "beam":
+            canvas = fresh.beam(canvas, source, self._faces_right(origin), unit)
+            return self._restored(canvas, before, near - SAME_ROW)
+        if edit.category == "smoke":
+            return fresh.smoke(canvas, source, unit)
+        # Anything else: a soft patch where it comes from, better than nothing on a photograph.
+        return fresh.paint(canvas, "cloud", source, unit=unit, color=(0.6, 0.62, 0.65))
+
+    def _drawing_order(self, id: str) -> tuple[float, bool, bool, float]:
+        """Far before near, what hangs after what carries it, glass last, a row from right to left."""
+        hangs = any(
+            isinstance(e, Link) and e.r in ("attachment", "support") and e.b == id
+            for e in self.event.net_edits
+        )
+        row = round(self.setting.near[id], 1)
+        return row, hangs, self._is(id) in CLEAR, -self.setting.boxes[id].x
+
+    def _pasted(self, canvas: Array, plate: Array, id: str) -> Array:
+        pose, box = self.poses[id], self.setting.boxes[id]
+        there = box.posed(pose)
+        row = self.setting.table_row(self.setting.near[id])
+        grounded = self._is(id) not in ("shadow", "sun", "ice") and there.bottom > row - 3 * self.setting.unit
+        if grounded:
+            canvas = retouch.contact_shadow(
+                canvas, there.x, there.bottom, 0.55 * there.width, self.setting.unit
+            )
+        image, mask = self._uncovered(id)
+        cutout = Cutout.of(image, mask, self._is(id), plate)
+        if self._is(id) == "sun":
+            canvas = _halo(canvas, there.x, there.y, there.width)
+        return cutout.posed(pose).onto(canvas)
+
+    def _uncovered(self, id: str) -> tuple[Array, Mask]:
+        """A thing that moves leaves what hid a part of it: the picture and mask with that part guessed."""
+        mask, box = self.masks[id], self.setting.boxes[id]
+        outline = hull(mask)
+        if self._is(id) in BOXES:
+            outline = np.zeros_like(mask)
+            outline[int(box.top) : int(box.bottom), int(box.left) : int(box.right)] = True
+        hidden = np.zeros_like(mask)
+        for other, pixels in self.masks.items():
+            if self.setting.near[other] > self.setting.near[id] + SAME_ROW and self._is(other) != "table":
+                hidden |= pixels & outline
+        if not hidden.any():
+            return self.image, mask
+        return np.where(hidden[..., None], rows_from(self.image, hidden, mask), self.image), mask | hidden
+
+    def _restored(self, canvas: Array, before: Array, nearer_than: float) -> Array:
+        """What stands nearer is in front of what was drawn: its pixels come back."""
+        for id, mask in self.masks.items():
+            still = id in self.event.graph and id not in self.poses and self._is(id) != "table"
+            if still and self.setting.near[id] > nearer_than:
+                canvas = np.where(mask[..., None], before, canvas)
+        return canvas
+
+
+def _halo(canvas: Array, x: float, y: float, width: float) -> Array:
+    rows, columns = np.mgrid[0 : canvas.shape[0], 0 : canvas.shape[1]].astype(np.float32)
+    weight = 0.5 * np.exp(-((np.hypot(columns - x, rows - y) / (0.85 * width)) ** 2))[..., None]
+    return canvas * (1 - weight) + np.float32([1.0, 0.92, 0.6]) * weight
