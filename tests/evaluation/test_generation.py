@@ -111,6 +111,33 @@ def test_switch_frames_are_found_by_id(tmp_path: Path) -> None:
     assert find_switch_frames(tmp_path, [scene]) == {"0001": path}
 
 
+def test_the_command_makes_phygenbenchs_videos(tmp_path: Path, evaluate_command) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "prompts.json").write_text('[{"caption": "ice"}, {"caption": "a ball"}]')
+    (tmp_path / "frames").mkdir()
+    for n in (1, 2):
+        Image.new("RGB", (48, 32), "blue").save(tmp_path / "frames" / f"first_frame_{n}.png")
+    arguments = (
+        "--data",
+        tmp_path / "data",
+        "--first-frames",
+        tmp_path / "frames",
+        "--videos",
+        tmp_path / "videos",
+    )
+    code, _, err = evaluate_command("phygenbench", *arguments, "--generate", f"{__name__}:make_generator")
+    assert code == 0, err
+    assert sorted(path.name for path in (tmp_path / "videos").iterdir()) == [
+        "output_video_1.mp4",
+        "output_video_2.mp4",
+    ]
+    code, _, err = evaluate_command(
+        "phygenbench", *arguments, "--generate", f"{__name__}:make_generator", "--size", "big"
+    )
+    assert code == 2
+    assert "is not HEIGHTxWIDTH" in err
+
+
 def test_a_generator_is_named_by_module_and_function() -> None:
     assert load_generator(f"{__name__}:make_generator") is make_generator
     with pytest.raises(PhysPlanError, match="cannot be loaded"):

@@ -376,7 +376,7 @@ def test_the_command_judges_videos_end_to_end(models, evaluate_command, tmp_path
 
 def test_first_frames_are_drawn_once(evaluate_command, tmp_path: Path, monkeypatch) -> None:
     from physplan.evaluation.phygenbench.dataset import load_prompts
-    from physplan.evaluation.phygenbench.first_frames import draw_first_frames
+    from physplan.evaluation.phygenbench.first_frames import draw_first_frames, find_first_frames
 
     prompts = load_prompts(write_questions(tmp_path / "data"))
     picture = bytes.fromhex("89504e470d0a1a0a")
@@ -387,4 +387,7 @@ def test_first_frames_are_drawn_once(evaluate_command, tmp_path: Path, monkeypat
         assert len(server.asked) == 2
         assert "ice in the sun" in server.asked[0].text
         assert report.results["001"]["file"] == "first_frame_1.png"
-    assert len(list((tmp_path / "frames" / "cases").glob("*/first_frame_*.png"))) == 2
+    found = find_first_frames(tmp_path / "frames", [1, 2])
+    assert [path.read_bytes() for path in found.values()] == [picture, picture]
+    with pytest.raises(PhysPlanError, match="lacks 1 first frames, such as that of prompt 3"):
+        find_first_frames(tmp_path / "frames", [1, 2, 3])

@@ -156,6 +156,27 @@ def test_the_command_measures_and_fills_in_from_result_files(
     assert result["provenance"]["settings"]["measures"]["motion_smoothness"].endswith("half_measure")
 
 
+def test_the_numbers_are_the_same_whichever_way_it_ran(evaluate_command, tmp_path: Path) -> None:
+    videos = tmp_path / "videos"
+    videos.mkdir()
+    for i in range(1, 5):
+        write_video(videos / f"{i}.mp4", moving(step=i))
+
+    def measure(work: str, *how: str) -> dict:
+        code, out, err = evaluate_command(
+            "vbench", "--videos", videos, "--json", "--work", tmp_path / work, *how
+        )
+        assert code == 0, err
+        return json.loads(out)
+
+    serial = measure("serial")
+    parts = [measure("shards", "--shard", f"{i}/3") for i in (1, 2, 3)]
+    assert sum(len(part["videos"]) for part in parts) == 4
+    ways = [measure("processes", "--workers", "2"), measure("shards")]
+    assert [way["videos"] for way in ways] == [serial["videos"]] * 2
+    assert [way["dimensions"] for way in ways] == [serial["dimensions"]] * 2
+
+
 def test_the_command_reads_official_results(evaluate_command, tmp_path: Path) -> None:
     ours = reported_rows("vbench")[-1]
     path = tmp_path / "results.json"

@@ -77,7 +77,7 @@ class Progress:
     def __str__(self) -> str:
         parts = [f"{self.done}/{self.total} cases"]
         parts += [f"{self.running} running"] if self.running else []
-        parts += [f"{self.elsewhere} done by another process"] if self.elsewhere else []
+        parts += [f"{self.elsewhere} with another process"] if self.elsewhere else []
         parts += [f"{self.failed} failed"] if self.failed else []
         return ", ".join(parts)
 

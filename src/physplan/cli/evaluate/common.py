@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from physplan.errors import PhysPlanError
+
 if TYPE_CHECKING:
     from physplan.evaluation.engine import EngineConfig, Progress
+    from physplan.evaluation.generation import Wanted
     from physplan.evaluation.tables import Table
 
 
@@ -56,6 +60,45 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--cpus-per-worker", type=float, default=1, metavar="N", help="with --ray")
     group.add_argument("--gpus-per-worker", type=float, default=0, metavar="N", help="with --ray")
+
+
+def add_generation(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("generation")
+    group.add_argument("--generate", metavar="MODULE:FUNCTION", help="make the videos that are missing")
+    group.add_argument("--seed", type=int, default=0)
+    group.add_argument("--size", metavar="HxW", help="the size of the model's frames, such as 480x720")
+    group.add_argument("--fit", default="stretch", choices=("stretch", "letterbox", "as is"))
+
+
+def run_generation(
+    args: argparse.Namespace, wanted: Sequence[Wanted], output: Path, *, seconds: float | None = None
+) -> None:
+    """Make the videos that a benchmark wants, as far as they are missing, with --generate."""
+    from physplan.evaluation.generation import GenerationConfig, generate, load_generator
+
+    config = GenerationConfig(
+        generator=args.generate, seed=args.seed, size=read_size(args.size), fit=args.fit, seconds=seconds
+    )
+    report = generate(
+        wanted,
+        load_generator(args.generate),
+        output,
+        output.with_suffix(".cases"),
+        config=config,
+        engine=engine_config(args),
+        progress=show_progress,
+    )
+    report.require_complete()
+    print(f"{len(report.results)} videos are in {output}.", file=sys.stderr)
+
+
+def read_size(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+)x(\d+)", text)
+    if not match:
+        raise PhysPlanError(f"--size {text!r} is not HEIGHTxWIDTH, such as 480x720.")
+    return int(match[1]), int(match[2])
 
 
 def engine_config(args: argparse.Namespace) -> EngineConfig:

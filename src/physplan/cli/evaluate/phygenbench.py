@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from physplan.cli.evaluate.common import (
     add_engine,
+    add_generation,
     add_output,
     emit,
     engine_config,
     make_parser,
+    run_generation,
     show_progress,
     work_folder,
 )
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   physplan evaluate phygenbench --scores recorded.json --reported
   physplan evaluate phygenbench --data PhyGenBench/ --first-frames frames/ --image-model MODEL
+  physplan evaluate phygenbench --data PhyGenBench/ --first-frames f/ --generate my_model:load --videos v/
   physplan evaluate phygenbench --data PhyGenBench/ --videos videos/ --clip openai/clip-vit-large-patch14 \\
       --vqa Salesforce/blip2-flan-t5-xxl --closed openai:gpt-4o --open openai:llava@http://localhost:8000/v1
 
@@ -61,6 +64,7 @@ def add_parser(subparsers: Any) -> None:
         "--official-quirks", action="store_true", help="score as the official scripts do, faults too"
     )
     judges.add_argument("--budget", type=float, metavar="USD", help="make no call that could exceed it")
+    add_generation(parser)
     add_engine(parser)
     add_output(parser)
 
@@ -69,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if args.scores:
         result = from_scores(args.scores, official_quirks=args.official_quirks)
     elif args.first_frames:
-        return draw(args)
+        return make_videos(args) if args.generate else draw(args)
     else:
         result = judge(args)
         if result.get("partial"):
@@ -136,6 +140,23 @@ def draw(args: argparse.Namespace) -> int:
         progress=show_progress,
     )
     print(f"{len(report.results)} of {len(prompts)} first frames are in {args.first_frames}.")
+    return 0
+
+
+def make_videos(args: argparse.Namespace) -> int:
+    """From the first frames to the videos that the judges want."""
+    _require({"--data": args.data, "--videos": args.videos})
+    from physplan.evaluation.generation import Wanted
+    from physplan.evaluation.phygenbench.dataset import load_prompts
+    from physplan.evaluation.phygenbench.first_frames import find_first_frames
+
+    prompts = load_prompts(args.data)
+    frames = find_first_frames(args.first_frames, [number for number, _ in prompts])
+    wanted = [
+        Wanted(name=f"{n:03d}", first_frame=frames[n], prompt=caption, file=f"output_video_{n}.mp4")
+        for n, caption in prompts
+    ]
+    run_generation(args, wanted, args.videos)
     return 0
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from physplan.cli.evaluate.common import (
     add_engine,
+    add_generation,
     add_output,
     emit,
     engine_config,
     make_parser,
+    run_generation,
     show_progress,
     work_folder,
 )
-from physplan.errors import PhysPlanError
 
 if TYPE_CHECKING:
     from physplan.evaluation.tables import Table
@@ -53,11 +52,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--official-rounding", action="store_true", help="round where the official code rounds"
     )
-    make = parser.add_argument_group("generation")
-    make.add_argument("--generate", metavar="MODULE:FUNCTION", help="make the videos that are missing")
-    make.add_argument("--seed", type=int, default=0)
-    make.add_argument("--size", metavar="HxW", help="the size of the model's frames, such as 480x720")
-    make.add_argument("--fit", default="stretch", choices=("stretch", "letterbox", "as is"))
+    add_generation(parser)
     add_engine(parser)
     add_output(parser)
 
@@ -90,38 +85,16 @@ def run(args: argparse.Namespace) -> int:
 
 def make_videos(args: argparse.Namespace) -> None:
     """All 198 from the switch frames and descriptions, as far as they are missing."""
-    from physplan.evaluation.generation import GenerationConfig, Wanted, generate, load_generator
+    from physplan.evaluation.generation import Wanted
     from physplan.evaluation.physics_iq.dataset import SECONDS, find_switch_frames, read_descriptions
 
     scenes = read_descriptions(args.descriptions)
     frames = find_switch_frames(args.real, scenes)
-    config = GenerationConfig(
-        generator=args.generate, seed=args.seed, size=read_size(args.size), fit=args.fit, seconds=SECONDS
-    )
     wanted = [
         Wanted(name=s.id, first_frame=frames[s.id], prompt=s.description, file=s.generated_name)
         for s in scenes
     ]
-    report = generate(
-        wanted,
-        load_generator(args.generate),
-        args.generated,
-        args.generated.with_suffix(".cases"),
-        config=config,
-        engine=engine_config(args),
-        progress=show_progress,
-    )
-    report.require_complete()
-    print(f"{len(report.results)} videos are in {args.generated}.", file=sys.stderr)
-
-
-def read_size(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d+)x(\d+)", text)
-    if not match:
-        raise PhysPlanError(f"--size {text!r} is not HEIGHTxWIDTH, such as 480x720.")
-    return int(match[1]), int(match[2])
+    run_generation(args, wanted, args.generated, seconds=SECONDS)
 
 
 def make_table(result: Mapping[str, Any], *, label: str, reported: bool = False) -> Table:

@@ -47,6 +47,17 @@ def draw_first_frames(
     return report
 
 
+def find_first_frames(folder: Path, numbers: Sequence[int]) -> dict[int, Path]:
+    """The pictures by number, wherever below the folder they are."""
+    found = {int(path.stem.rpartition("_")[2]): path for path in sorted(folder.rglob("first_frame_*.*"))}
+    missing = [number for number in numbers if number not in found]
+    if missing:
+        raise PhysPlanError(
+            f"{folder} lacks {len(missing)} first frames, such as that of prompt {missing[0]}."
+        )
+    return found
+
+
 def make_draw(settings: CallSettings) -> CaseFunction:
     gateway = connect("gemini", settings)
 
