@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import affine_transform, binary_erosion, binary_fill_holes, gaussian_filter
+from scipy.ndimage import affine_transform, binary_fill_holes, gaussian_filter
 
 Array = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -47,8 +47,8 @@ class Cutout:
     def of(cls, image: Array, mask: Mask, category: str, plate: Array) -> Cutout:
         """`plate` is the picture without the thing: what shines through glass is taken out of its colour."""
         softness = 0.5 * mask.shape[0] / 96
-        alpha = np.clip(gaussian_filter(mask.astype(np.float32), softness) * 1.5 - 0.25, 0, 1)
-        color = _spread(image, mask)
+        alpha = np.clip(gaussian_filter(mask.astype(np.float32), softness) * 1.25 - 0.1, 0, 1)
+        color = _spread(_unmixed(image, alpha, plate), mask)
         if opacity := SHEETS.get(category):
             color = np.clip((color - (1 - opacity) * plate) / opacity, 0, 1)
             alpha = alpha * opacity
@@ -61,7 +61,9 @@ class Cutout:
         return cls(color=color.astype(np.float32), alpha=alpha.astype(np.float32))
 
     def posed(self, pose: Pose) -> Cutout:
-        """The thing in its new pose."""
+        """The thing in its new pose; what is only moved goes by whole pixels and stays sharp."""
+        if not pose.angle and pose.scale == (1.0, 1.0):
+            pose = replace(pose, shift=(float(round(pose.shift[0])), float(round(pose.shift[1]))))
         c, s = np.cos(np.radians(pose.angle)), np.sin(np.radians(pose.angle))
         forward = np.array([[c, -s], [s, c]]) @ np.diag(pose.scale)  # of (x, y)
         inverse = np.linalg.inv(forward)[::-1, ::-1]  # of (row, column)
@@ -78,10 +80,14 @@ class Cutout:
         return canvas * (1 - weight) + self.color * weight
 
 
+def _unmixed(image: Array, alpha: Array, plate: Array) -> Array:
+    """Pixels at an edge are part thing, part background: what they would be without the background."""
+    share = np.maximum(alpha, 0.4)[..., None]
+    return np.clip((image - (1 - share) * plate) / share, 0, 1)
+
+
 def _spread(image: Array, mask: Mask) -> Array:
-    """The thing's own colour continued over its edge and beyond, so that no background is carried along."""
-    inner = binary_erosion(mask, iterations=max(1, round(mask.shape[0] / 96)))
-    mask = inner if inner.sum() > 0.4 * mask.sum() else mask
+    """The thing's own colour continued beyond its edge, so that no background is carried along."""
     weight = mask.astype(np.float32)
     radius = 1.2 * mask.shape[0] / 96
     total = gaussian_filter(weight, radius)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from scipy.ndimage import binary_dilation, binary_fill_holes
+from scipy.ndimage import binary_dilation, binary_fill_holes, gaussian_filter
 
 from physplan.errors import PhysPlanError
 from physplan.graph import Edge, Link, Spawn, Update
@@ -136,7 +136,7 @@ class _Drawing:
         full = binary_fill_holes(mask) if self._is(id) in CLEAR else mask
         full = binary_dilation(full, iterations=max(1, round(GLOW.get(self._is(id), 1.6) * unit)))
         if box.bottom > self.setting.horizon and self._is(id) not in ("shadow", "ice", "flame"):
-            half = 0.5 * box.width * 1.05 + 2 * unit
+            half = 0.5 * box.width * 1.2 + 3 * unit
             rows, columns = np.mgrid[0 : mask.shape[0], 0 : mask.shape[1]]
             full |= ((columns - box.x) / half) ** 4 + ((rows - box.bottom) / (5.0 * unit)) ** 2 < 1
         return full
@@ -294,7 +294,8 @@ class _Drawing:
         for id, mask in self.masks.items():
             still = id in self.event.graph and id not in self.poses and self._is(id) != "table"
             if still and self.setting.near[id] > nearer_than:
-                canvas = np.where(mask[..., None], before, canvas)
+                weight = np.clip(gaussian_filter(mask.astype(np.float32), 0.5) * 1.3 - 0.15, 0, 1)[..., None]
+                canvas = canvas * (1 - weight) + before * weight
         return canvas
 
 

@@ -56,7 +56,7 @@ def _displaced(image: Array, strength: int, rng: np.random.Generator) -> Array:
     moved = np.stack(
         [map_coordinates(image[..., k], where, order=1, mode="nearest") for k in range(3)], axis=-1
     )
-    soft = 0.35 * strength * height / 96
+    soft = 0.25 * strength * height / 96
     return np.stack([gaussian_filter(moved[..., k], soft) for k in range(3)], axis=-1)
 
 

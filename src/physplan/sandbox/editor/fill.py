@@ -70,7 +70,7 @@ def _continued(image: Array, hole: Mask, usable: Mask) -> Array:
 
 
 def rows_from(image: Array, wanted: Mask, source: Mask) -> Array:
-    """Each row of `wanted` interpolated from the pixels of `source` in it, or in the nearest row with some."""
+    """Each row of `wanted` interpolated from the pixels of `source` in it, or in the nearest row of it."""
     inner = binary_erosion(source, iterations=_pixels(source, 1))
     source = inner if inner.any() else source
     have = np.flatnonzero(source.any(1))
