@@ -77,8 +77,8 @@ def random_edit(rng: random.Random, graph: StateGraph, fresh: int, wild: bool = 
 
 
 def delta_of(edits: list[GraphEdit], fraction: float) -> PhysicalDelta:
-    """A delta that lists every object the edits touch."""
-    listed = dict.fromkeys(id for edit in edits for id in edit.targets())
+    """A delta that lists every object the edits touch, as far as they can be named."""
+    listed = dict.fromkeys(id for edit in edits for id in edit.targets() if "#" in id) or {"ghost#1": None}
     return PhysicalDelta(tuple(StateChange(id, "as the edits say", "it follows") for id in listed), fraction)
 
 

@@ -192,6 +192,7 @@ def test_every_object_that_appeared_is_counted_once(chain: RandomChain) -> None:
 fractions = st.lists(st.floats(1e-9, 1, exclude_max=True), min_size=1, max_size=7)
 
 
+@thorough
 @given(fractions, st.integers(8, 200))
 def test_anchors_strictly_increase_and_stay_inside_the_video(shares: list[float], num_frames: int) -> None:
     frames = anchors(shares, num_frames)
@@ -200,6 +201,7 @@ def test_anchors_strictly_increase_and_stay_inside_the_video(shares: list[float]
     assert frames[-1] <= num_frames - 1
 
 
+@thorough
 @given(fractions)
 def test_rescaled_fractions_keep_their_proportions_and_leave_time_at_the_end(shares: list[float]) -> None:
     scaled = rescale(shares)
