@@ -35,7 +35,7 @@ class SandboxEditor:
 
     at_once = 1
 
-    def __init__(self, settings: object = None, *, level: int = 1) -> None:
+    def __init__(self, *, level: int = 1) -> None:
         if level not in LEVELS[1:]:
             raise PhysPlanError(
                 f"The sandbox's editor errs at level 1, 2 or 3, not {level}; level 0 needs a TruthEditor."
