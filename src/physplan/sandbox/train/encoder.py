@@ -22,7 +22,7 @@ from physplan.sandbox.train.loop import TrainConfig, train
 from physplan.sandbox.train.pictures import OBJECTS, Pictures, cache_pictures, worsen
 from physplan.sandbox.world.categories import CATEGORIES
 
-CONFIG = TrainConfig(steps=3000, learning_rate=1.5e-3, batch=8, weight_decay=0.01, ema=0.997)
+CONFIG = TrainConfig(steps=1500, learning_rate=1.5e-3, batch=8, weight_decay=0.01, ema=0.997)
 PATCH = 4
 THRESHOLD, TEMPERATURE = 0.5, 0.1  # b and tau of eq. 4, as the guidance uses them
 

@@ -16,6 +16,8 @@ from tqdm import tqdm
 
 from physplan.files import atomic_path, write_json
 
+CURVE_EVERY = 50  # steps per point of the loss curve
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
@@ -66,7 +68,7 @@ def train(model: nn.Module, loss_at: StepLoss, config: TrainConfig, folder: Path
         optimizer.step()
         _average(average, model, min(config.ema, (step + 1) / (step + 10)))
         recent.append(float(loss.detach()))
-        if len(recent) == 50 or step + 1 == config.steps:
+        if len(recent) == CURVE_EVERY or step + 1 == config.steps:
             curve.append([step + 1, sum(recent) / len(recent)])
             bar.set_postfix(loss=f"{curve[-1][1]:.4f}")
             recent = []
