@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import affine_transform, binary_fill_holes, gaussian_filter
+from scipy.ndimage import affine_transform, binary_erosion, binary_fill_holes, gaussian_filter
 
 Array = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -48,7 +48,7 @@ class Cutout:
         """`plate` is the picture without the thing: what shines through glass is taken out of its colour."""
         softness = 0.5 * mask.shape[0] / 96
         alpha = np.clip(gaussian_filter(mask.astype(np.float32), softness) * 1.25 - 0.1, 0, 1)
-        color = _spread(_unmixed(image, alpha, plate), mask)
+        color = _edged(_spread(_unmixed(image, alpha, plate), mask), mask)
         if opacity := SHEETS.get(category):
             color = np.clip((color - (1 - opacity) * plate) / opacity, 0, 1)
             alpha = alpha * opacity
@@ -84,6 +84,14 @@ def _unmixed(image: Array, alpha: Array, plate: Array) -> Array:
     """Pixels at an edge are part thing, part background: what they would be without the background."""
     share = np.maximum(alpha, 0.4)[..., None]
     return np.clip((image - (1 - share) * plate) / share, 0, 1)
+
+
+def _edged(color: Array, mask: Mask) -> Array:
+    """No edge pixel is brighter than the thing inside: a bright rim is a trace of the old background."""
+    inner = binary_erosion(mask, iterations=max(1, round(mask.shape[0] / 96)))
+    if inner.sum() < 0.3 * mask.sum():
+        return color
+    return np.where(inner[..., None], color, np.minimum(color, _spread(color, inner)))
 
 
 def _spread(image: Array, mask: Mask) -> Array:

@@ -133,7 +133,7 @@ def _update(edit: Update, setting: Setting, found: dict[str, Pose], links: list[
         under = [b for b in setting.boxes.values() if b.left < box.x < b.right and b.top > box.bottom]
         lowest = min((b.top for b in under if b.width < 0.5 * setting.height), default=0.8 * setting.height)
         near = any(link.r == "near" and edit.o in (link.a, link.b) for link in links)
-        gap = (15.5 if near else 14) * setting.unit
+        gap = (14.5 if near else 14) * setting.unit
         found[edit.o] = pose.moved(0, max(lowest - gap - box.bottom, 0))
     elif edit.key == "extent" and edit.value in SIZES and setting.categories[edit.o] != "water":
         found[edit.o] = replace(pose, scale=SIZES[edit.value])
