@@ -15,7 +15,7 @@ Mask = NDArray[np.bool_]
 #: Opacity of sheets of coloured glass; and of the inside of clear glass, which the mask of its rim encloses.
 SHEETS: Mapping[str, float] = {"pane": 0.62}
 CLEAR: Mapping[str, float] = {"jar": 0.20, "glass": 0.25}
-GLASS_TINT = np.float32([0.80, 0.91, 0.95])
+GLASS_TINT = np.array([0.80, 0.91, 0.95], np.float32)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,7 +93,7 @@ class _Drawing:
     @classmethod
     def of(cls, request: EditRequest) -> _Drawing:
         assert request.first is not None
-        image = np.asarray(request.image.convert("RGB"), dtype=np.float32) / 255
+        image = np.asarray(request.image.convert("RGB"), dtype=np.float32) / np.float32(255)
         masks = {id: mask.numpy() for id, mask in request.first.masks.items()}
         if any(mask.shape != image.shape[:2] for mask in masks.values()):
             raise PhysPlanError(
@@ -302,4 +302,4 @@ class _Drawing:
 def _halo(canvas: Array, x: float, y: float, width: float) -> Array:
     rows, columns = np.mgrid[0 : canvas.shape[0], 0 : canvas.shape[1]].astype(np.float32)
     weight = 0.5 * np.exp(-((np.hypot(columns - x, rows - y) / (0.85 * width)) ** 2))[..., None]
-    return canvas * (1 - weight) + np.float32([1.0, 0.92, 0.6]) * weight
+    return canvas * (1 - weight) + np.array([1.0, 0.92, 0.6], np.float32) * weight

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +108,7 @@ def _surroundings(things: Mask) -> Mask:
     return wide
 
 
-def _shifted(array: NDArray, by: int) -> NDArray:
+def _shifted(array: NDArray[Any], by: int) -> NDArray[Any]:
     """Moved right by `by` columns; what enters is zero."""
     moved = np.zeros_like(array)
     if by >= 0:
@@ -117,9 +118,9 @@ def _shifted(array: NDArray, by: int) -> NDArray:
     return moved
 
 
-def _union(masks: object, shape: tuple[int, ...]) -> Mask:
+def _union(masks: Iterable[Mask], shape: tuple[int, ...]) -> Mask:
     union = np.zeros(shape, dtype=bool)
-    for mask in masks:  # type: ignore[attr-defined]
+    for mask in masks:
         union |= mask
     return union
 

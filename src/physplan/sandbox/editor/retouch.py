@@ -15,7 +15,7 @@ Mask = NDArray[np.bool_]
 
 def tint(image: Array, mask: Mask, color: str) -> Array:
     """The thing in another colour, with the shades that it had."""
-    wanted = np.float32(PALETTE.get(color.split(",")[0], PALETTE["grey"]))
+    wanted = np.array(PALETTE.get(color.split(",")[0], PALETTE["grey"]), np.float32)
     light = image[mask].mean(-1, keepdims=True)
     shades = light / max(float(light.mean()), 1e-3)
     changed = image.copy()
@@ -35,7 +35,7 @@ def wetted(image: Array, mask: Mask, how: str) -> Array:
         down = (rows - box.y) / (0.5 * box.height * min(1.6 * reach, 1.25))
         spot = 1 / (1 + np.exp(9 * (np.hypot(across, down) - 1)))
         weight = spot * (gaussian_filter(mask.astype(np.float32), 0.5) > 0.7)
-    dark = image * 0.46 + (np.float32([0.0, 0.02, 0.05]) if reach is None else 0)
+    dark = image * 0.46 + (np.array([0.0, 0.02, 0.05], np.float32) if reach is None else 0)
     return image * (1 - weight[..., None]) + np.clip(dark, 0, 1) * weight[..., None]
 
 
@@ -57,8 +57,8 @@ def glowing(image: Array, mask: Mask, to_right: bool) -> Array:
     distance = np.hypot(grid_x - x, grid_y - y) / unit
     bulb = np.clip(3.1 - distance, 0, 1)[..., None]
     halo = 0.45 * np.exp(-((distance / 5.0) ** 2))[..., None]
-    image = image * (1 - halo) + np.float32([1.0, 0.92, 0.55]) * halo
-    return image * (1 - bulb) + np.float32([1.0, 0.95, 0.66]) * bulb
+    image = image * (1 - halo) + np.array([1.0, 0.92, 0.55], np.float32) * halo
+    return image * (1 - bulb) + np.array([1.0, 0.95, 0.66], np.float32) * bulb
 
 
 def contact_shadow(image: Array, x: float, row: float, half: float, unit: float) -> Array:
