@@ -14,17 +14,14 @@ from physplan.reasoning.ledger import Ledger
 
 def write_run(folder: Path, *, method: str, events: int, calls: int) -> None:
     folder.mkdir(parents=True)
-    stages = {"plan": {"seconds": 2.0 + events, "model": "m"}, "sampling": {"seconds": 10.0 * events}}
-    (folder / "cost.json").write_text(
-        json.dumps(
-            {
-                "method": method,
-                "events": events,
-                "stages": stages,
-                "peak_memory_bytes": 4_000_000_000 + events,
-            }
-        )
-    )
+    (folder / "stages").mkdir()
+    seconds = {"plan": 2.0 + events, "latents": 10.0 * events, "video": 0.0}
+    for stage, taken in seconds.items():
+        record = {"stage": stage, "seconds": taken, "peak_memory_bytes": 4_000_000_000 + events}
+        (folder / "stages" / f"{stage}.json").write_text(json.dumps(record))
+    (folder / "run.json").write_text(json.dumps({"inputs": {"method": method}}))
+    (folder / "plan.json").write_text(json.dumps({"events": [{}] * events}))
+    (folder / "config.yaml").write_text("reasoner: {name: paper, model: m}\nvideo: {model: cogvideox-5b}\n")
     ledger = Ledger(folder / "calls" / "ledger.jsonl")
     for i in range(calls):
         purpose = "edits" if i else "scene"
@@ -51,7 +48,8 @@ def cells(table, label: str) -> tuple:
 
 def test_times_are_means_over_runs(runs: Path) -> None:
     table = stage_table(read_runs([runs]))
-    assert cells(table, "plan") == ("m", pytest.approx((5 + 7 + 5) / 3))
+    assert cells(table, "Reasoning") == ("m", pytest.approx((5 + 7 + 5) / 3))
+    assert cells(table, "Guided sampling")[0] == "cogvideox-5b"
     assert cells(table, "Total") == ("", pytest.approx((35 + 57 + 35) / 3))
 
 
@@ -93,7 +91,8 @@ def test_the_command_prints_our_tables_beside_the_papers(runs: Path, evaluate_co
 def test_folders_without_runs_and_broken_files_are_refused(tmp_path: Path, evaluate_command) -> None:
     code, _, err = evaluate_command("cost", tmp_path)
     assert code == 2
-    assert "no run with a cost.json" in err
-    (tmp_path / "cost.json").write_text('{"method": "x"}')
-    with pytest.raises(PhysPlanError, match="does not hold the cost of a run"):
+    assert "no finished run" in err
+    write_run(tmp_path / "a", method="x", events=2, calls=0)
+    (tmp_path / "a" / "run.json").write_text("{}")
+    with pytest.raises(PhysPlanError, match="does not hold the files of a run"):
         read_runs([tmp_path])

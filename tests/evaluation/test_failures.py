@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from evaluation_videos import write_video
 from PIL import Image
 
@@ -18,6 +19,8 @@ from physplan.evaluation.failures import STAGES
 from physplan.evaluation.failures.agreement import agreement, lowest_third, resolve, shares_table
 from physplan.evaluation.failures.guess import Measurements, first_guess
 from physplan.evaluation.failures.page import FailedVideo, write_page
+from physplan.evaluation.failures.runs import guess_of, measure_run
+from physplan.guidance.records import GuidanceResult, StepRecord, TermRecord
 
 
 def test_the_lowest_third_of_198_is_66() -> None:
@@ -33,13 +36,17 @@ def test_the_lowest_third_of_198_is_66() -> None:
         ({"rejected_edit_sets": 1, "objects_not_found": ["ice#1"]}, "Edits", "1 edit sets rejected"),
         ({"keyframe_faults": ["ice#1 is still there"], "keyframe_drift": [0.5]}, "Keyframe", "still there"),
         ({"keyframe_drift": [0.01, 0.2], "objects_not_found": ["a#1"]}, "Keyframe", "changes by 0.20"),
-        ({"keyframe_drift": [0.01], "objects_not_found": ["nail#1"]}, "Localization", "not found: nail#1"),
+        (
+            {"keyframe_drift": [0.01], "objects_not_found": ["nail#1 was not found in keyframe 1"]},
+            "Localization",
+            "nail#1",
+        ),
         (
             {"terms": {"pos e1": (1.0, 0.9), "app e1": (1.0, 0.1)}},
             "Guidance",
             "still high at the end: pos e1",
         ),
-        ({"terms": {"pos e1": (1.0, 0.1)}, "skipped_terms": 5}, "Localization", "nothing to measure"),
+        ({"terms": {"pos e1": (1.0, 0.1)}, "unmeasured_terms": ["x"]}, "Localization", "never measured: x"),
         ({"terms": {"pos e1": (1.0, 0.1)}, "regenerated_deltas": 2}, "Reasoning", "2 deltas"),
         ({"terms": {"pos e1": (1.0, 0.1)}}, "Reasoning", "the plan itself is suspect"),
     ],
@@ -103,11 +110,31 @@ def site(tmp_path: Path) -> dict[str, Path]:
         keyframes = runs / f"{i:04d}" / "keyframes"
         keyframes.mkdir(parents=True)
         Image.new("RGB", (8, 8), "red").save(keyframes / "1.png")
-        measured = {"objects_not_found": ["lamp#1"]} if i == 2 else {"terms": {"pos": [1.0, 0.9]}}
-        (runs / f"{i:04d}" / "measurements.json").write_text(json.dumps(measured))
+        (runs / f"{i:04d}" / "keyframes.json").write_text('[{"event": 1, "drift": 0.01, "problems": []}]')
+        (runs / f"{i:04d}" / "stages").mkdir()
+        notes = ["lamp#1 was not found in keyframe 1"] if i == 2 else []
+        (runs / f"{i:04d}" / "stages" / "evidence.json").write_text(json.dumps({"notes": notes}))
+        (runs / f"{i:04d}" / "losses.json").write_text(json.dumps(losses(1.0, 0.9)))
         plan = Path(__file__).parents[2] / "src" / "physplan" / "data" / "melting_ice.json"
         shutil.copy(plan, runs / f"{i:04d}" / "plan.json")
     return {"result": result, "videos": videos, "runs": runs, "root": tmp_path}
+
+
+def losses(*values: float | None) -> dict:
+    """As the guidance writes them: one term that is measured, and, after two values, one that never is."""
+    moved = {"event": 0, "term": "position", "objects": ("ball#1",)}
+    never = TermRecord(event=0, term="depth", objects=("cup#1", "ball#1"), value=None, skipped="no depth")
+    steps = [
+        StepRecord(
+            step=i,
+            repeat=0,
+            stage="layout",
+            terms=(TermRecord(**moved, value=value), *([never] if len(values) > 2 else [])),
+            update_norm=1.0,
+        )
+        for i, value in enumerate(values)
+    ]
+    return GuidanceResult(latents=torch.zeros(1), steps=tuple(steps)).to_json()
 
 
 def embedded(page: Path) -> dict:
@@ -139,7 +166,10 @@ def test_the_page_is_self_contained_and_hides_the_guess(site, evaluate_command) 
     assert "Frame 14" in data["videos"][0]["events"][0]
     assert data["videos"][0]["guess"] is None
     evaluate_command("failures", *arguments, "--show-guesses")
-    assert embedded(page)["videos"][1]["guess"] == {"stage": "Localization", "reason": "not found: lamp#1"}
+    assert embedded(page)["videos"][1]["guess"] == {
+        "stage": "Localization",
+        "reason": "lamp#1 was not found in keyframe 1",
+    }
 
 
 def test_text_on_the_page_cannot_end_the_script(tmp_path: Path) -> None:
@@ -244,8 +274,27 @@ def test_the_command_shows_the_guesses(site, evaluate_command) -> None:
     assert "Give --page" in err
 
 
-def test_measurements_with_unknown_names_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "measurements.json"
-    path.write_text('{"drift": 1}')
-    with pytest.raises(PhysPlanError, match="unknown: drift"):
-        Measurements.read(path)
+def test_a_run_folder_is_read_as_the_pipeline_writes_it(tmp_path: Path) -> None:
+    assert measure_run(tmp_path) is None
+    checks = [
+        {"event": 1, "generation": 0, "attempt": 1, "violations": [{"check": "coverage", "message": "m"}]},
+        {"event": 1, "generation": 1, "attempt": 1, "violations": []},
+        {"event": 2, "generation": 0, "attempt": 1, "violations": []},
+    ]
+    (tmp_path / "plan.json").write_text(json.dumps({"events": [], "provenance": {"checks": checks}}))
+    keyframes = [{"event": 1, "drift": 0.2, "problems": ["ice#1 is still there"]}]
+    (tmp_path / "keyframes.json").write_text(json.dumps(keyframes))
+    (tmp_path / "losses.json").write_text(json.dumps(losses(1.0, None, 0.25)))
+    measured = measure_run(tmp_path)
+    assert measured.regenerated_deltas == 1
+    assert measured.keyframe_faults == ["ice#1 is still there"]
+    assert measured.terms == {"position of ball#1 at event 1": (1.0, 0.25)}
+    assert measured.unmeasured_terms == ["depth of cup#1, ball#1 at event 1"]
+    assert guess_of(tmp_path).stage == "Keyframe"
+    (tmp_path / "plan.unfinished.json").write_text(
+        json.dumps({"unfinished": "rejected", "provenance": {"checks": []}})
+    )
+    assert guess_of(tmp_path).stage == "Edits"
+    (tmp_path / "losses.json").write_text("{")
+    with pytest.raises(PhysPlanError, match=r"losses.json cannot be read"):
+        measure_run(tmp_path)

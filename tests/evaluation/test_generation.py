@@ -13,24 +13,22 @@ from physplan.evaluation.engine import EngineConfig
 from physplan.evaluation.generation import (
     GenerationConfig,
     Wanted,
-    fit_picture,
     generate,
-    letterbox,
     load_generator,
-    undo_fit,
 )
 from physplan.evaluation.physics_iq.dataset import Scene, find_switch_frames
 from physplan.evaluation.videos import probe, read_video
 
-CALLS: list[tuple[tuple[int, ...], str, int]] = []
+CALLS: list[tuple[tuple[int, int], str, int]] = []
 
 
 def make_generator():
     """A 'model' that holds the first frame for 49 frames at 8 FPS, as CogVideoX would in length."""
 
-    def generator(first: np.ndarray, prompt: str, seed: int) -> tuple[np.ndarray, float]:
-        CALLS.append((first.shape, prompt, seed))
-        return np.repeat(first[None], 49, axis=0), 8.0
+    def generator(first: Image.Image, prompt: str, seed: int, directory: Path) -> tuple[np.ndarray, float]:
+        CALLS.append((first.size, prompt, seed))
+        (directory / "state.txt").write_text(prompt)
+        return np.repeat(np.asarray(first)[None], 49, axis=0), 8.0
 
     return generator
 
@@ -50,10 +48,13 @@ def wanted(tmp_path: Path) -> list[Wanted]:
 
 
 @pytest.mark.parametrize(
-    ("fit", "given"), [("stretch", (48, 72, 3)), ("letterbox", (48, 72, 3)), ("as is", (90, 160, 3))]
+    ("size", "fit", "given"),
+    [((48, 72), "stretch", (72, 48)), ((48, 72), "letterbox", (72, 48)), (None, "stretch", (160, 90))],
 )
-def test_videos_have_the_pictures_shape_and_the_benchmarks_length(wanted, tmp_path: Path, fit, given) -> None:
-    config = GenerationConfig(generator="hold", size=(48, 72), fit=fit, seconds=5)
+def test_videos_have_the_pictures_shape_and_the_benchmarks_length(
+    wanted, tmp_path: Path, size, fit, given
+) -> None:
+    config = GenerationConfig(generator="hold", size=size, fit=fit, seconds=5)
     generate(wanted, make_generator, tmp_path / "out", tmp_path / "work", config=config)
     assert [(given, "p1", 0), (given, "p2", 0)] == CALLS
     for i, path in enumerate(sorted((tmp_path / "out").iterdir()), start=1):
@@ -85,18 +86,7 @@ def test_videos_that_are_too_short_fail_their_case(wanted, tmp_path: Path) -> No
     report = generate(
         wanted, make_generator, tmp_path / "out", tmp_path / "work", config=config, engine=EngineConfig()
     )
-    assert "has 49 frames at 8 FPS; 7 s need 56" in report.failures["0001"]
-
-
-def test_a_letterbox_is_undone_exactly() -> None:
-    config = GenerationConfig(generator="x", size=(480, 720), fit="letterbox")
-    picture = (
-        np.random.default_rng(0).integers(0, 256, (405, 720, 3)).astype(np.uint8)
-    )  # 16:9, fits the width
-    fitted = fit_picture(picture, config)
-    assert fitted.shape == (480, 720, 3)
-    assert letterbox((405, 720), (480, 720)) == (37, 0, 405, 720)
-    np.testing.assert_array_equal(undo_fit(fitted[None], (405, 720), config)[0], picture[:404])
+    assert "has 49 frames at 8 FPS; 56 are needed" in report.failures["0001"]
 
 
 def test_switch_frames_are_found_by_id(tmp_path: Path) -> None:

@@ -1,18 +1,19 @@
 """Appendix D: what a video costs in time, calls, tokens, money and memory, from the ledgers of real runs.
 
-A run folder holds `ledger.jsonl` (one line per call, written by `physplan.reasoning.ledger`) and `cost.json`:
-{"method", "events", "stages": {name: {"seconds", "model"}}, "peak_memory_bytes"}.
+Read from the files of run folders (`physplan.runs`): run.json, plan.json, config.yaml, stages/*.json and all
+ledgers. Peak memory is shown where the stage records hold `peak_memory_bytes`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.reported import API_COST_COLUMNS, STAGE_COST_COLUMNS, TOTAL_COST_COLUMNS
@@ -47,34 +48,72 @@ class RunCost:
         return sum(call.usd or 0.0 for call in self.calls) if self.calls else None
 
 
+STAGE_ORDER = ("plan", "keyframes", "evidence", "latents", "video")
+STAGE_TITLES = {
+    "plan": "Reasoning",
+    "keyframes": "Keyframe rendering and checks",
+    "evidence": "Masks and depth",
+    "latents": "Guided sampling",
+    "video": "Final decoding",
+}
+
+
 def read_run(folder: Path) -> RunCost:
-    path = folder / "cost.json"
     try:
-        content: Any = json.loads(path.read_text())
-        stages = {
-            name: Stage(seconds=float(stage["seconds"]), model=str(stage.get("model", "")))
-            for name, stage in content["stages"].items()
+        inputs = json.loads((folder / "run.json").read_text(encoding="utf-8"))["inputs"]
+        models = _models(yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8")) or {})
+        records = {
+            path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("stages/*.json")
         }
-        memory = content.get("peak_memory_bytes")
+        plan = folder / "plan.json"
+        memory = [
+            record["peak_memory_bytes"] for record in records.values() if record.get("peak_memory_bytes")
+        ]
         return RunCost(
-            method=str(content["method"]),
-            events=int(content["events"]),
-            stages=stages,
-            peak_memory_bytes=None if memory is None else int(memory),
+            method=str(inputs["method"]),
+            events=len(json.loads(plan.read_text(encoding="utf-8"))["events"]) if plan.exists() else 0,
+            stages={
+                STAGE_TITLES[name]: Stage(seconds=float(records[name]["seconds"]), model=models.get(name, ""))
+                for name in STAGE_ORDER
+                if name in records
+            },
+            peak_memory_bytes=max(memory) if memory else None,
             calls=tuple(
                 call for ledger in sorted(folder.rglob("ledger.jsonl")) for call in Ledger(ledger).entries()
             ),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise PhysPlanError(f"{path} does not hold the cost of a run ({error!r}).") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, yaml.YAMLError) as error:
+        raise PhysPlanError(f"{folder} does not hold the files of a run ({error!r}).") from error
+
+
+def _models(config: Mapping[str, Any]) -> dict[str, str]:
+    """What each stage ran, by the settings of the run."""
+
+    def name(part: Any) -> str:
+        part = part or {}
+        return str(part.get("model") or (part.get("options") or {}).get("model") or part.get("name") or "")
+
+    perception = config.get("perception") or {}
+    video = name(config.get("video"))
+    return {
+        "plan": name(config.get("reasoner")),
+        "keyframes": name(config.get("editor")),
+        "evidence": ", ".join(filter(None, (name(perception.get(part)) for part in ("segmenter", "depth")))),
+        "latents": ", ".join(filter(None, (name(perception.get("encoder")), video))),
+        "video": video,
+    }
 
 
 def read_runs(folders: Sequence[Path]) -> list[RunCost]:
-    """All runs in or below the folders."""
-    found = sorted({path.parent for folder in folders for path in folder.rglob("cost.json")})
+    """All finished runs in or below the folders."""
+    found = sorted({p.parent for folder in folders for p in folder.rglob("run.json") if _finished(p.parent)})
     if not found:
-        raise PhysPlanError(f"There is no run with a cost.json in {', '.join(map(str, folders))}.")
+        raise PhysPlanError(f"There is no finished run in {', '.join(map(str, folders))}.")
     return [read_run(folder) for folder in found]
+
+
+def _finished(folder: Path) -> bool:
+    return (folder / "stages" / "video.json").is_file()
 
 
 def stage_table(runs: Sequence[RunCost]) -> Table:

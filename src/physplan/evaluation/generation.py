@@ -1,7 +1,8 @@
 """Making the videos that a benchmark wants: one case per prompt, from a first frame and a sentence.
 
-A generator is `function(first_frame, prompt, seed) -> (frames, fps)`, frames as (T, H, W, 3) uint8; it is
-made once per worker by a function without arguments. A preset, or a model of a user's own, plugs in there.
+A generator is `function(first_frame, prompt, seed, directory) -> (frames, fps)`: a picture in, (T, H, W, 3)
+uint8 out, and a folder in which it may keep what a killed run can go on from. It is made once per worker by a
+function without arguments; a preset, or a model of a user's own, plugs in there.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from PIL.Image import Image
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.cases import Case, CaseStore
@@ -22,8 +24,10 @@ from physplan.evaluation.engine import CaseFunction, EngineConfig, Progress, Run
 from physplan.evaluation.provenance import file_digest
 from physplan.files import write_atomic
 
-Generator = Callable[[np.ndarray, str, int], tuple[np.ndarray, float]]
-Fit = Literal["stretch", "letterbox", "as is"]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Generator = Callable[[Image, str, int, Path], tuple[np.ndarray, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +46,8 @@ class GenerationConfig:
 
     generator: str
     seed: int = 0
-    size: tuple[int, int] | None = None  # (height, width) of the model; None: the generator decides
-    fit: Fit = "stretch"  # how another aspect ratio is brought to that size, and back
+    size: tuple[int, int] | None = None  # (height, width) of the model; None: the generator sees to it
+    fit: Literal["stretch", "letterbox"] = "stretch"  # never cropped: it must align with the real video
     seconds: float | None = None  # keep the beginning only
 
 
@@ -89,71 +93,35 @@ def make_case_function(
 ) -> CaseFunction:
     import torch
 
+    from physplan.reasoning.picture import Picture
     from physplan.video.files import write_video
+    from physplan.video.fit import fit_picture
 
     generator = make_generator()
 
     def do(case: Case, directory: Path) -> Mapping[str, Any]:
         item = wanted[case.name]
-        picture = read_picture(item.first_frame)
-        frames, fps = generator(fit_picture(picture, config), item.prompt, config.seed)
-        frames = undo_fit(frames, picture.shape[:2], config)
+        picture = first = Picture.open(item.first_frame).image
+        if config.size:
+            first, fit = fit_picture(picture, height=config.size[0], width=config.size[1], mode=config.fit)
+        frames, fps = generator(first, item.prompt, config.seed, directory)
+        video = torch.from_numpy(np.ascontiguousarray(frames)).permute(0, 3, 1, 2).float() / 255
+        if config.size:
+            video = fit.undo(video, picture)
         if config.seconds is not None:
-            count = round(config.seconds * fps)
-            if len(frames) < count:
-                raise PhysPlanError(
-                    f"The video for {item.name} has {len(frames)} frames at {fps:g} FPS; "
-                    f"{config.seconds:g} s need {count}."
-                )
-            frames = frames[:count]
-        pixels = torch.from_numpy(np.ascontiguousarray(frames)).permute(0, 3, 1, 2).float() / 255
-        write_video(directory / "video.mp4", pixels, fps=fps, metadata={"seed": config.seed})
-        return {"frames": len(frames), "fps": fps}
+            video = _beginning(video, round(config.seconds * fps), item.name, fps)
+        write_video(directory / "video.mp4", video, fps=fps, metadata={"seed": config.seed})
+        return {"frames": len(video), "fps": fps}
 
     return do
 
 
-def fit_picture(picture: np.ndarray, config: GenerationConfig) -> np.ndarray:
-    """To the model's size without cropping: what is cut off could not be compared with the real video."""
-    import cv2
-
-    if config.size is None or config.fit == "as is":
-        return picture
-    height, width = config.size
-    if config.fit == "stretch":
-        return cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
-    top, left, inner_height, inner_width = letterbox(picture.shape[:2], config.size)
-    canvas = np.zeros((height, width, 3), np.uint8)
-    inner = cv2.resize(picture, (inner_width, inner_height), interpolation=cv2.INTER_AREA)
-    canvas[top : top + inner_height, left : left + inner_width] = inner
-    return canvas
-
-
-def undo_fit(frames: np.ndarray, original: Sequence[int], config: GenerationConfig) -> np.ndarray:
-    """Back to the aspect ratio of the picture: bars away, or the stretch undone. The sides stay even."""
-    import cv2
-
-    if config.size is None or config.fit == "as is":
-        return frames
-    if config.fit == "letterbox":
-        top, left, height, width = letterbox(original, config.size)
-        return frames[:, top : top + height // 2 * 2, left : left + width // 2 * 2]
-    height = frames.shape[1]
-    width = round(height * original[1] / original[0] / 2) * 2
-    return np.stack([cv2.resize(frame, (width, height)) for frame in frames])
-
-
-def letterbox(original: Sequence[int], size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Top, left, height and width of a picture inside a frame of another shape."""
-    scale = min(size[0] / original[0], size[1] / original[1])
-    height, width = round(original[0] * scale), round(original[1] * scale)
-    return (size[0] - height) // 2, (size[1] - width) // 2, height, width
-
-
-def read_picture(path: Path) -> np.ndarray:
-    from physplan.reasoning.picture import Picture
-
-    return np.array(Picture.open(path).image)
+def _beginning(video: Tensor, count: int, name: str, fps: float) -> Tensor:
+    if len(video) < count:
+        raise PhysPlanError(
+            f"The video for {name} has {len(video)} frames at {fps:g} FPS; {count} are needed."
+        )
+    return video[:count]
 
 
 def load_generator(spec: str) -> Callable[[], Generator]:

@@ -67,7 +67,7 @@ def add_generation(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--generate", metavar="MODULE:FUNCTION", help="make the videos that are missing")
     group.add_argument("--seed", type=int, default=0)
     group.add_argument("--size", metavar="HxW", help="the size of the model's frames, such as 480x720")
-    group.add_argument("--fit", default="stretch", choices=("stretch", "letterbox", "as is"))
+    group.add_argument("--fit", default="stretch", choices=("stretch", "letterbox"))
 
 
 def run_generation(

@@ -22,7 +22,7 @@ EXAMPLES = """\
   physplan evaluate failures --result iq.json --ratings a.json b.json --resolved discussed.json --reported
   physplan evaluate failures --result iq.json --runs runs/        the automatic first guess
 
-A run folder is found by the video's name; it may hold plan.json, keyframes/*.png and measurements.json.
+A run folder is found by the video's name in front of its own.
 """
 
 
@@ -103,7 +103,8 @@ def show_guesses(args: argparse.Namespace, failed: list[FailedVideo]) -> int:
 
 def failed_videos(args: argparse.Namespace) -> list[FailedVideo]:
     from physplan.evaluation.failures.agreement import lowest_third
-    from physplan.evaluation.failures.page import FailedVideo, read_run
+    from physplan.evaluation.failures.page import FailedVideo
+    from physplan.evaluation.failures.runs import describe_run
 
     try:
         entries: Mapping[str, Any] = json.loads(args.result.read_text())["videos"]
@@ -113,7 +114,7 @@ def failed_videos(args: argparse.Namespace) -> list[FailedVideo]:
     failed = []
     for name in lowest_third(scores):
         run_folder = _find(args.runs, name, folder=True)
-        extras: dict[str, Any] = read_run(run_folder) if run_folder else {}
+        extras: dict[str, Any] = describe_run(_inside(run_folder)) if run_folder else {}
         failed.append(
             FailedVideo(
                 name=name,
@@ -136,6 +137,11 @@ def _find(where: Path | None, name: str, *, folder: bool = False) -> Path | None
         raise PhysPlanError(f"There is no folder {where}.")
     matches = (p for p in sorted(where.iterdir()) if p.is_dir() == folder and p.stem.startswith(name))
     return next(matches, None)
+
+
+def _inside(folder: Path) -> Path:
+    """A run folder itself, or the one inside a case's folder."""
+    return folder / "run" if (folder / "run").is_dir() else folder
 
 
 def _categories(failed: list[FailedVideo]) -> dict[str, str]:

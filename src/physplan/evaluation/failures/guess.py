@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from pathlib import Path
-from typing import Any
-
-from physplan.errors import PhysPlanError
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurements:
-    """What a run knows about itself. A run writes them as `measurements.json`, with these names."""
+    """What a run knows about itself."""
 
-    rejected_edit_sets: int = 0  # rejected by the checks after all retries
+    rejected_edit_sets: int = 0  # rejected after all retries, so that planning failed
     regenerated_deltas: int = 0
-    keyframe_drift: Sequence[float] = ()  # per keyframe: mean change outside the edited regions, in [0, 1]
-    keyframe_faults: Sequence[str] = ()  # objects that should be there or gone, and are not
+    keyframe_drift: Sequence[float] = ()  # per keyframe: the share of what no edit names that changed
+    keyframe_faults: Sequence[str] = ()  # what its check found
     objects_not_found: Sequence[str] = ()
     terms: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # first and last value of each
-    skipped_terms: int = 0  # not finite, or nothing to measure
-
-    @classmethod
-    def read(cls, path: Path) -> Measurements:
-        try:
-            content: dict[str, Any] = json.loads(path.read_text())
-            unknown = set(content) - {f.name for f in fields(cls)}
-            if unknown:
-                raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
-            terms = {name: (float(a), float(b)) for name, (a, b) in content.pop("terms", {}).items()}
-            return cls(**content, terms=terms)
-        except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise PhysPlanError(f"{path} does not hold the measurements of a run ({error}).") from error
+    unmeasured_terms: Sequence[str] = ()  # that never had anything to measure
 
 
 @dataclass(frozen=True, kw_only=True)
 class Thresholds:
-    drift: float = 0.06  # a keyframe that changes this much elsewhere was drawn anew, not edited
+    drift: float = 0.03  # a keyframe that changes this much elsewhere was drawn anew, not edited
     remaining: float = 0.6  # a term that keeps this share of its first value was not followed
 
 
@@ -61,9 +44,9 @@ def first_guess(run: Measurements, thresholds: Thresholds | None = None) -> Gues
             reason=f"a keyframe changes by {max(run.keyframe_drift):.2f} outside the edited objects",
         )
     if run.objects_not_found:
-        return Guess(stage="Localization", reason=f"not found: {', '.join(run.objects_not_found)}")
-    if run.terms and run.skipped_terms > len(run.terms):
-        return Guess(stage="Localization", reason=f"{run.skipped_terms} terms had nothing to measure")
+        return Guess(stage="Localization", reason="; ".join(run.objects_not_found))
+    if run.unmeasured_terms:
+        return Guess(stage="Localization", reason=f"never measured: {', '.join(run.unmeasured_terms)}")
     high = [name for name, (first, last) in run.terms.items() if last > limits.remaining * first > 0]
     if high:
         return Guess(stage="Guidance", reason=f"still high at the end: {', '.join(high)}")

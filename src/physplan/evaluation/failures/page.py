@@ -12,7 +12,7 @@ from pathlib import Path
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.failures import STAGES
-from physplan.evaluation.failures.guess import Guess, Measurements, first_guess
+from physplan.evaluation.failures.guess import Guess
 from physplan.files import write_atomic
 
 MEANINGS = {
@@ -74,23 +74,3 @@ def embed(path: Path) -> str:
         return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
     except OSError as error:
         raise PhysPlanError(f"{path} cannot be read ({error}).") from error
-
-
-def read_run(folder: Path) -> dict[str, object]:
-    """What a run folder adds to a failed video, as far as it exists: chain in words, keyframes, guess."""
-    from physplan.graph.chain import EventChain
-
-    found: dict[str, object] = {}
-    if (folder / "plan.json").is_file():
-        chain = EventChain.load(folder / "plan.json")
-        found["events"] = [
-            f"Frame {event.anchor}: "
-            + "; ".join(f"{change.object}: {change.state} ({change.rule})" for change in event.delta.states)
-            for event in chain.events
-        ]
-    keyframes = sorted((folder / "keyframes").glob("*.png"))
-    if keyframes:
-        found["keyframes"] = keyframes
-    if (folder / "measurements.json").is_file():
-        found["guess"] = first_guess(Measurements.read(folder / "measurements.json"))
-    return found
