@@ -143,8 +143,8 @@ def _cogvideox(
         layers_per_block=1,
         norm_num_groups=2,
         temporal_compression_ratio=4,
-        sample_height=64,
-        sample_width=64,
+        sample_height=96,
+        sample_width=160,
     )
     scheduler = CogVideoXDDIMScheduler(
         prediction_type="v_prediction",

@@ -23,8 +23,8 @@ def prepare(model: FamilyModel, picture: Image, scale: float = 1.0) -> Condition
     return model.prepare(
         image=picture,
         prompt="a ball rolls",
-        height=32,
-        width=32,
+        height=32 if model.name != "svd" else 16,
+        width=32 if model.name != "svd" else 16,
         num_frames=FRAMES if model.name != "svd" else 5,
         num_inference_steps=2,
         guidance_scale=scale,
@@ -37,7 +37,7 @@ def back(model: FamilyModel, conditioning: Conditioning, frame: int, n: int = 1)
     z = conditioning.latents.clone().requires_grad_()
     clean = conditioning.noise.clean_estimate(z, model.predict(z, n, conditioning), n)
     window = conditioning.layout.window(frame, model.preview_length, model.preview_mode)
-    pixel = model.decode_window(clean[:, :, window.latents], window)[:, 13, 17].sum()
+    pixel = model.decode_window(clean[:, :, window.latents], window)[:, 7, 9].sum()
     at_z, at_clean = torch.autograd.grad(pixel, (z, clean))
     return at_z, at_clean
 

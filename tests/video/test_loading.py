@@ -41,15 +41,16 @@ def test_every_family_follows_the_protocol_and_is_frozen(name: str, load: Load) 
 @pytest.mark.parametrize("name", ["cogvideox", "wan", "ltx", "svd"])
 @pytest.mark.parametrize("dtype", ["bf16", "fp16"])
 def test_half_precision_stays_near_full_precision(name: str, dtype: str, load: Load, picture: Image) -> None:
-    full, half = (sample(m, prepare(m, picture)) for m in (load(name), load(name, dtype=dtype)))
-    assert half.dtype == torch.float32, "latents are float32 whatever the weights are"
-    assert torch.isfinite(half).all()
-    if name != "svd":  # it starts at sigma 700, and its noise is drawn in half precision
-        noise = {t.dtype for t in (load(name, dtype=dtype).denoiser.parameters())}
-        assert torch.bfloat16 in noise or torch.float16 in noise
-    video = load(name, dtype=dtype).decode(half, prepare(load(name, dtype=dtype), picture).layout)
-    assert video.dtype == torch.float32
-    assert full.shape == half.shape
+    full, half = load(name), load(name, dtype=dtype)
+    size = {"num_frames": 5, "height": 16, "width": 16} if name == "svd" else {}
+    exact, rounded = (prepare(model, picture, guidance_scale=1.0, **size) for model in (full, half))
+    assert half.dtype != torch.float32
+    assert rounded.latents.dtype == torch.float32, "latents are float32 whatever the weights are"
+    with torch.no_grad():
+        wanted, found = full.predict(exact.latents, 1, exact), half.predict(exact.latents, 1, rounded)
+        video = half.decode(found, rounded.layout)
+    assert found.dtype == video.dtype == torch.float32
+    assert (wanted - found).abs().mean() < 0.05 * wanted.abs().mean()
 
 
 @pytest.mark.parametrize("name", ["cogvideox", "wan", "ltx"])
@@ -61,12 +62,12 @@ def test_tiling_and_slicing_are_on_when_asked_for(name: str, load: Load, picture
 
 
 def test_a_tiled_decode_is_for_that_decode_only(load: Load, picture: Image) -> None:
-    model = load("cogvideox", slicing=True)  # not shared: its tiles are made small
-    model.codec.vae.tile_latent_min_height = model.codec.vae.tile_latent_min_width = 2  # 16 pixels
-    latents = torch.randn(1, model.latent_channels, 3, 4, 4, generator=torch.Generator().manual_seed(0))
-    layout = model.check_size(height=32, width=32, num_frames=9)
+    """Tiles of the tiny model are 48 x 80 pixels."""
+    model = load("cogvideox")
+    latents = torch.randn(1, model.latent_channels, 3, 8, 12, generator=torch.Generator().manual_seed(0))
+    layout = model.check_size(height=64, width=96, num_frames=9)
     whole, tiled = model.decode(latents, layout), model.decode(latents, layout, tiled=True)
-    assert whole.shape == tiled.shape == (9, 3, 32, 32)
+    assert whole.shape == tiled.shape == (9, 3, 64, 96)
     assert not torch.equal(whole, tiled), "tiles were used"
     assert not model.codec.vae.use_tiling
 

@@ -26,6 +26,7 @@ PIPELINES = {
     "svd": diffusers.StableVideoDiffusionPipeline,
 }
 SIZES = {"small": (32, 32, 9), "wide": (32, 64, 17)}  # height, width, frames
+SVD_SIZES = {"small": (16, 16, 5), "wide": (16, 32, 8)}  # one latent per frame: as many tokens
 STEPS = 3
 
 
@@ -43,7 +44,7 @@ def pipelines(folder: Callable[[str], Path]) -> Callable[[str], Any]:
 
 
 def theirs(pipe: Any, name: str, image: Image, size: str, scale: float, dynamic: bool) -> Tensor:
-    height, width, frames = SIZES[size]
+    height, width, frames = (SVD_SIZES if name == "svd" else SIZES)[size]
     arguments: dict[str, Any] = {
         "image": image, "height": height, "width": width, "num_frames": frames,
         "num_inference_steps": STEPS, "generator": torch.Generator().manual_seed(7), "output_type": "latent",
@@ -63,7 +64,7 @@ def theirs(pipe: Any, name: str, image: Image, size: str, scale: float, dynamic:
 
 
 def ours(model: FamilyModel, image: Image, size: str, scale: float, dynamic: bool) -> Tensor:
-    height, width, frames = SIZES[size]
+    height, width, frames = (SVD_SIZES if model.name == "svd" else SIZES)[size]
     conditioning = model.prepare(
         image=image,
         prompt="an ice cube melts",

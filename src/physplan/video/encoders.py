@@ -39,8 +39,10 @@ class Encoders:
 
         for name, class_name in self.classes.items():
             if getattr(self.pipe, name) is None:
+                # The picture's encoder is small, and pipelines give it full-precision pixels.
+                dtype = torch.float32 if name == "image_encoder" else self.dtype
                 encoder = getattr(transformers, class_name).from_pretrained(
-                    self.folder / name, dtype=self.dtype, use_safetensors=True
+                    self.folder / name, dtype=dtype, use_safetensors=True
                 )
                 setattr(self.pipe, name, encoder.to(self.device).eval().requires_grad_(False))
         try:

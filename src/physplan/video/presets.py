@@ -30,7 +30,7 @@ class VideoPreset:
     dtype: str = "bf16"
     pipeline: str
     networks: Networks
-    encoder_parameters: float  # of the text and picture encoders, in billions
+    encoder_parameters: float  # in billions; the picture encoder counts twice, it is loaded in fp32
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the pipeline
 
 
@@ -99,7 +99,7 @@ VIDEO_PRESETS: dict[str, VideoPreset] = {
         guidance_scale=5.0,
         pipeline="WanImageToVideoPipeline",
         networks=wan_networks(image_dim=1280, added_kv_proj_dim=5120),
-        encoder_parameters=6.3,
+        encoder_parameters=7.0,
     ),
     "wan2.2-a14b": VideoPreset(
         repo="Wan-AI/Wan2.2-I2V-A14B-Diffusers",
@@ -186,7 +186,7 @@ VIDEO_PRESETS: dict[str, VideoPreset] = {
                 },
             ),
         },
-        encoder_parameters=0.63,
+        encoder_parameters=1.3,
     ),
 }
 

@@ -81,11 +81,11 @@ class FamilyModel(ABC):
 
     @property
     def device(self) -> torch.device:
-        return self.execution_device or next(self.denoiser.parameters()).device
+        return self.execution_device or torch.device(self.denoiser.device)
 
     @property
     def dtype(self) -> torch.dtype:
-        dtype: torch.dtype = next(self.denoiser.parameters()).dtype
+        dtype: torch.dtype = self.denoiser.dtype  # of most weights; some stay in float32
         return dtype
 
     @property
