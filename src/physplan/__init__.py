@@ -1,3 +1,18 @@
 """PhysPlan: physically plausible video from a picture and a sentence."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from physplan.pipeline import PhysPlan
+
 __version__ = "0.1.0"
+__all__ = ["PhysPlan", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """`from physplan import PhysPlan`, without loading torch for those who need only the graph."""
+    if name == "PhysPlan":
+        from physplan.pipeline import PhysPlan
+
+        return PhysPlan
+    raise AttributeError(f"module 'physplan' has no attribute {name!r}")

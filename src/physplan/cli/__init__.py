@@ -13,7 +13,7 @@ from physplan.errors import PhysPlanError
 from physplan.graph.errors import GraphError
 
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`.
-COMMANDS = ("plan", "evaluate", "validate", "apply", "show", "doctor")
+COMMANDS = ("demo", "generate", "report", "plan", "evaluate", "validate", "apply", "show", "doctor")
 
 
 def build_parser() -> argparse.ArgumentParser:

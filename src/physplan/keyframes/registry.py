@@ -10,5 +10,6 @@ EDITORS = Registry(
         "gemini": "physplan.keyframes.gemini:GeminiEditor",
         "flux-kontext": "physplan.keyframes.diffusers:FluxKontextEditor",
         "qwen-image-edit": "physplan.keyframes.diffusers:QwenImageEditor",
+        "sandbox": "physplan.sandbox.editor:SandboxEditor",
     },
 )

@@ -9,12 +9,14 @@ SEGMENTERS = Registry(
     {
         "grounded-sam-2": "physplan.perception.grounded_sam2:GroundedSAM2",
         "sam-3": "physplan.perception.sam3:SAM3",
+        "sandbox": "physplan.sandbox.components:load_segmenter",
     },
 )
 DEPTH_ESTIMATORS = Registry(
     "depth estimator",
     {
         "depth-anything-v2": "physplan.perception.depth_anything:DepthAnythingV2",
+        "sandbox": "physplan.sandbox.components:load_depth",
     },
 )
 ENCODERS = Registry(
@@ -22,5 +24,6 @@ ENCODERS = Registry(
     {
         "dinov3": "physplan.perception.dinov3:DINOv3",
         "dinov2": "physplan.perception.dinov2:DINOv2",
+        "sandbox": "physplan.sandbox.components:load_encoder",
     },
 )

@@ -1,0 +1,96 @@
+"""The progress of a run in the terminal: a bar per stage, the time left, the terms' values as they fall."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
+from rich.text import Text
+
+from physplan.pipeline.events import RunEvent
+
+NAMES = {
+    "plan": "plan",
+    "keyframes": "keyframes",
+    "evidence": "masks and depth",
+    "latents": "guided sampling",
+    "video": "video",
+}
+QUIET_EVERY = 10.0  # seconds between two lines where there is no terminal
+
+
+class Display:
+    """A bar per stage on a terminal; elsewhere a line now and then."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.console = Console(stderr=True, highlight=False)
+        self.bars = Progress(
+            TextColumn("{task.description:16}"),
+            BarColumn(bar_width=28),
+            _Left(),
+            TextColumn("[dim]{task.fields[words]}"),
+            console=self.console,
+            transient=False,
+        )
+        self.tasks: dict[str, TaskID] = {}
+        self._last_line = 0.0
+
+    def __enter__(self) -> Display:
+        if self.console.is_terminal:
+            self.bars.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        self.bars.stop()
+
+    def __call__(self, event: RunEvent) -> None:
+        if self.console.is_terminal:
+            self._draw(event)
+        else:
+            self._print(event)
+
+    def _draw(self, event: RunEvent) -> None:
+        if event.stage not in self.tasks:
+            self.tasks[event.stage] = self.bars.add_task(NAMES[event.stage], total=None, words="", left=None)
+        task = self.tasks[event.stage]
+        if event.kind == "kept":
+            self.bars.update(task, total=1, completed=1, words="as it was", left=None)
+        elif event.kind == "finished":
+            whole = self.bars.tasks[task].total or 1
+            self.bars.update(task, total=whole, completed=whole, words=event.message[:200], left=None)
+        else:
+            total = event.total or None
+            self.bars.update(
+                task, total=total, completed=event.done, words=event.message[:200], left=event.remaining
+            )
+            if event.stage == "latents" and event.done == 0:
+                self.bars.console.print(f"[dim]preview while sampling: {self.folder / 'preview.png'}")
+
+    def _print(self, event: RunEvent) -> None:
+        now = time.monotonic()
+        if event.kind == "progress" and event.stage == "latents" and now - self._last_line < QUIET_EVERY:
+            return
+        self._last_line = now
+        words = {"kept": "as it was", "started": "started", "finished": "finished"}.get(event.kind, "")
+        left = f", {_clock(event.remaining)} left" if event.remaining is not None else ""
+        parts = "; ".join(part for part in (words, event.message) if part)
+        print(f"{NAMES[event.stage]}: {parts}{left}", file=sys.stderr, flush=True)
+
+
+class _Left(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        left = task.fields.get("left")
+        return Text(f"{_clock(left)} left" if left is not None else "".rjust(10), style="cyan")
+
+
+def _clock(seconds: float | None) -> str:
+    whole = round(seconds or 0)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"

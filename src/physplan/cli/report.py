@@ -1,0 +1,31 @@
+"""`physplan report`: a run on one page."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+EXAMPLES = """
+examples:
+  physplan report runs/ice            # writes runs/ice/report.html, also of a run that is not finished
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "report",
+        help="one page about a run: plan, keyframes, losses, video, cost",
+        description="One self-contained HTML page about a run; it opens without a network and prints well.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run_folder", metavar="DIR", help="the folder of a run")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from physplan.report import write_report
+    from physplan.runs import RunFolder
+
+    print(f"The report is {write_report(RunFolder(args.run_folder))}")
+    return 0

@@ -1,0 +1,135 @@
+"""All settings of a run. Each field says which stage it changes first, or that it changes nothing.
+
+A field made with `identity(stage)` is part of the key of that stage and of all later ones; a field made with
+`runtime()` is part of none: where, how fast and how dearly, but not what. Fields of a nested dataclass that
+is not of this file belong to the stage of the field that holds them.
+"""
+
+# ruff: noqa: RUF009 - identity() and runtime() are dataclasses.field() with a class
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field
+from typing import Any, Literal
+
+from physplan.guidance.config import GuidanceConfig
+from physplan.guidance.methods import FRAME_GUIDANCE
+from physplan.keyframes.check import CheckSettings
+from physplan.video.fit import FitMode
+
+StageName = Literal["plan", "keyframes", "evidence", "latents", "video"]
+STAGES: tuple[StageName, ...] = ("plan", "keyframes", "evidence", "latents", "video")
+
+
+def identity(stage: StageName, default: Any = MISSING, *, factory: Any = MISSING) -> Any:
+    return field(default=default, default_factory=factory, metadata={"stage": stage})
+
+
+def runtime(default: Any = MISSING, *, factory: Any = MISSING) -> Any:
+    return field(default=default, default_factory=factory, metadata={"stage": None})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Component:
+    """A backend by its registered name, and the arguments it is loaded with."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReasonerConfig:
+    name: str = identity("plan", "sandbox")
+    model: str | None = identity("plan", None)  # None: the reasoner's own
+    temperature: float | None = identity("plan", 0.0)  # None leaves it to the server
+    max_output_tokens: int = identity("plan", 16_384)
+    max_events: int = identity("plan", 7)
+    retries: int = identity("plan", 3)
+    regenerations: int = identity("plan", 2)
+    base_url: str | None = runtime(None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditorConfig:
+    name: str = identity("keyframes", "sandbox")
+    options: Mapping[str, Any] = identity("keyframes", factory=dict)
+    seed: int = identity("keyframes", 0)  # of the drawings; another sampling seed keeps them
+    redraws: int = identity("keyframes", 2)
+    check: CheckSettings = identity("keyframes", factory=CheckSettings)
+    base_url: str | None = runtime(None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerceptionConfig:
+    # Both look at the keyframes while these are checked.
+    segmenter: Component = identity("keyframes", factory=lambda: Component(name="sandbox"))
+    depth: Component = identity("keyframes", factory=lambda: Component(name="sandbox"))
+    encoder: Component = identity("latents", factory=lambda: Component(name="sandbox"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class VideoConfig:
+    """None stands for the model's own value."""
+
+    model: str = identity("latents", "sandbox")  # of physplan.video.presets, or "sandbox"
+    source: str | None = identity("latents", None)  # another folder or hub name than the model's own
+    revision: str | None = identity("latents", None)
+    dtype: str | None = identity("latents", None)
+    height: int | None = identity("plan", None)
+    width: int | None = identity("plan", None)
+    num_frames: int | None = identity("plan", None)
+    fit: FitMode = identity("plan", "crop")  # how a picture of another shape becomes the first frame
+    num_inference_steps: int | None = identity("latents", None)
+    guidance_scale: float | None = identity("latents", None)
+    use_dynamic_cfg: bool | None = identity("latents", None)
+    negative_prompt: str = identity("latents", "")
+    fps: int | None = identity("latents", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuntimeConfig:
+    device: str = runtime("auto")  # "auto": a GPU where there is one
+    offload: Literal["none", "model", "group"] = runtime("none")
+    tiling: bool = runtime(False)
+    slicing: bool = runtime(False)
+    checkpointing: bool = runtime(True)
+    keep_encoders: bool = runtime(False)
+    keep_models: bool = runtime(True)  # False: each is let go after its stage, for memory
+    local_files_only: bool = runtime(False)
+    budget: float | None = runtime(None)  # USD for all calls of the run
+    prices: str | None = runtime(None)
+    offline: bool = runtime(False)
+    timeout: float = runtime(120.0)
+    attempts: int = runtime(5)
+    at_once: int = runtime(4)
+    threads: int | None = runtime(None)  # of torch on the CPU
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """`preset` names the recipe this began as."""
+
+    preset: str = runtime("sandbox")
+    reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
+    editor: EditorConfig = field(default_factory=EditorConfig)
+    perception: PerceptionConfig = field(default_factory=PerceptionConfig)
+    video: VideoConfig = field(default_factory=VideoConfig)
+    guidance: GuidanceConfig = identity("latents", factory=GuidanceConfig)
+    frame_guidance: GuidanceConfig = identity("latents", FRAME_GUIDANCE)  # for --method frame_guidance
+    runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """What one run is given beside the config. Pictures and plans stand as hashes of their content."""
+
+    image: str = identity("plan")
+    prompt: str = identity("plan")
+    plan: str | None = identity("plan", None)  # when a plan was given
+    keyframes: str | None = identity("keyframes", None)  # when keyframes were given
+    seed: int = identity("latents", 0)
+    method: str = identity("latents", "physplan")
+
+
+Source = str | os.PathLike[str] | Mapping[str, Any] | Config

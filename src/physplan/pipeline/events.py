@@ -1,0 +1,26 @@
+"""What a run tells whoever watches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEvent:
+    """`kept`: the stage was done before. `done` and `total` are in the stage's own units."""
+
+    stage: str
+    kind: Literal["started", "kept", "progress", "finished"]
+    message: str = ""
+    done: float = 0.0
+    total: float = 0.0
+    remaining: float | None = None  # seconds
+
+
+OnEvent = Callable[[RunEvent], None]
+
+
+def silent(event: RunEvent) -> None:
+    """Nobody watches."""

@@ -1,0 +1,138 @@
+"""What a run would do, cost and need, without doing it (`--dry-run`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from physplan.graph import EventChain
+from physplan.guidance.methods import method_config
+from physplan.pipeline.config import STAGES, Config
+from physplan.pipeline.identity import identity
+from physplan.pipeline.run import Run, identity_of
+from physplan.reasoning.clients.protocol import Usage
+from physplan.reasoning.prices import PriceTable
+from physplan.video.memory import MemoryEstimate, estimate_folder, estimate_preset
+from physplan.video.presets import VIDEO_PRESETS
+
+USUAL_EVENTS = 3
+# Tokens of one answer, in and out, as measured over plans of three events with the paper's prompts.
+PLANNING_TOKENS = (3500, 1500)
+DRAWING_TOKENS = (1500, 200)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    stage: str
+    what: str
+    done: bool
+    calls: int = 0
+    usd: float | None = 0.0  # None: the price is not known
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    work: tuple[Work, ...]
+    events: int
+    known_events: bool
+    memory: MemoryEstimate | None
+
+    @property
+    def calls(self) -> int:
+        return sum(item.calls for item in self.work)
+
+    @property
+    def usd(self) -> float | None:
+        prices = [item.usd for item in self.work]
+        return None if None in prices else sum(price or 0.0 for price in prices)
+
+
+def forecast(run: Run) -> Forecast:
+    """The number of events is known once there is a plan; before that, the usual number is assumed."""
+    chain = run.plan or _planned(run)
+    events = len(chain.events) if chain else USUAL_EVENTS
+    before = identity_of(run.folder) or {}
+    work = []
+    for stage in STAGES if run.guided else STAGES[-2:]:
+        wanted = identity(run.config, run.inputs, stage)
+        same = all(before.get(name, before) == value for name, value in wanted.items())
+        done = same and run.folder.record(stage) is not None
+        work.append(_work(run, stage, events, done))
+    return Forecast(
+        work=tuple(work), events=events, known_events=chain is not None, memory=_memory(run, events)
+    )
+
+
+def _planned(run: Run) -> EventChain | None:
+    path = run.folder / "plan.json"
+    return EventChain.load(path) if path.exists() else None
+
+
+def _work(run: Run, stage: str, events: int, done: bool) -> Work:
+    config, video = run.config, run.config.video
+    calls = 0
+    usd: float | None = 0.0
+    if stage == "plan":
+        what = f"a plan of about {events} events, by {config.reasoner.model or config.reasoner.name}"
+        if run.plan is not None:
+            what = "the given plan, verified"
+        elif config.reasoner.name != "sandbox":
+            calls = 2 + 2 * events
+            usd = _price(config, config.reasoner.model, calls, PLANNING_TOKENS)
+    elif stage == "keyframes":
+        model = config.editor.options.get("model") or config.editor.options.get("source")
+        redraws = config.editor.redraws
+        what = f"{events} keyframes by {model or config.editor.name}, at most {redraws} redraws each"
+        if run.keyframes is not None:
+            what = "the given keyframes, checked"
+        elif config.editor.name == "gemini":
+            calls = events
+            size = str(config.editor.options.get("image_size", "1K"))
+            usd = _price(config, str(model or "gemini-3-pro-image-preview"), calls, DRAWING_TOKENS, size)
+    elif stage == "evidence":
+        seen = config.perception
+        what = f"masks by {seen.segmenter.name} and depth by {seen.depth.name} of {events + 1} pictures"
+    elif stage == "latents":
+        steps = video.num_inference_steps or 0
+        repeats = 0
+        if run.guided:
+            guidance = method_config(
+                run.inputs.method, physplan=config.guidance, frame_guidance=config.frame_guidance
+            )
+            repeats = sum(guidance.schedule.at(n) for n in range(steps))
+        what = f"{steps} steps of {video.model} with {repeats} guided repeats, seed {run.inputs.seed}"
+    else:
+        what = f"{video.num_frames} frames of {video.width} x {video.height} at {video.fps} per second"
+    return Work(stage=stage, what=what, done=done, calls=0 if done else calls, usd=0.0 if done else usd)
+
+
+def _price(
+    config: Config, model: str | None, calls: int, tokens: tuple[int, int], image_size: str | None = None
+) -> float | None:
+    price = PriceTable.load(config.runtime.prices).find(model or "")
+    if price is None:
+        return 0.0 if config.reasoner.name == "open" else None  # a server of one's own
+    usage = Usage(input_tokens=tokens[0], output_tokens=tokens[1], images=1 if image_size else 0)
+    return calls * price.cost(usage, size=image_size or "1K")
+
+
+def _memory(run: Run, events: int) -> MemoryEstimate | None:
+    """None for the sandbox, which needs less than a browser tab."""
+    video, mode = run.config.video, run.config.guidance.gradient if run.guided else "none"
+    if video.model == "sandbox":
+        return None
+    checkpointing = run.config.runtime.checkpointing
+    if video.source is not None and Path(video.source).is_dir():
+        return estimate_folder(
+            Path(video.source),
+            dtype=video.dtype or "bf16",
+            checkpointing=checkpointing,
+            height=video.height,
+            width=video.width,
+            num_frames=video.num_frames,
+            guidance_scale=video.guidance_scale,
+            anchors=events,
+            gradient_mode=mode,
+        )
+    preset = VIDEO_PRESETS[video.model]
+    return estimate_preset(preset, anchors=events, gradient_mode=mode, checkpointing=checkpointing)

@@ -1,0 +1,183 @@
+"""Configs from presets, YAML and TOML: any field can be set; a wrong name is answered with the right one."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+import yaml
+
+from physplan import presets
+from physplan.errors import PhysPlanError
+from physplan.guidance.schedule import Schedule
+from physplan.pipeline.config import Config, Source
+from physplan.registry import did_you_mean
+
+T = TypeVar("T")
+_NOT_SETTINGS = ("about", "needs")
+
+
+class ConfigError(PhysPlanError):
+    """A config that cannot be used."""
+
+
+def load_config(source: Source, overrides: Mapping[str, Any] | None = None) -> Config:
+    """A preset's name, a file, a mapping or a `Config`; `overrides` maps dotted names to values."""
+    if isinstance(source, Config):
+        config = source
+    elif isinstance(source, Mapping):
+        config = _from_mapping(source, "the config")
+    elif str(source) in presets.NAMES:
+        config = _preset(str(source))
+    elif Path(source).suffix in (".yaml", ".yml", ".toml"):
+        config = _from_mapping(_read_file(Path(source)), str(source))
+    else:
+        raise ConfigError(
+            f"There is no preset {str(source)!r}. {did_you_mean(str(source), presets.NAMES)} "
+            "A config file ends in .yaml or .toml."
+        )
+    for name, value in (overrides or {}).items():
+        config = override(config, name, value)
+    return config
+
+
+def override(config: Config, name: str, value: Any) -> Config:
+    """The config with one field, such as "video.num_frames", changed."""
+    nested: Any = value
+    for part in reversed(name.split(".")):
+        nested = {part: nested}
+    return read(Config, nested, base=config, at="")
+
+
+def _preset(name: str) -> Config:
+    settings = {key: value for key, value in presets.recipe(name).items() if key not in _NOT_SETTINGS}
+    return read(Config, settings, base=Config(preset=name), at="")
+
+
+def _from_mapping(mapping: Mapping[str, Any], where: str) -> Config:
+    rest = dict(mapping)
+    base = str(rest.pop("preset", "sandbox"))
+    if base not in presets.NAMES:
+        raise ConfigError(f"{where}: there is no preset {base!r}. {did_you_mean(base, presets.NAMES)}")
+    try:
+        return read(Config, rest, base=_preset(base), at="")
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _read_file(path: Path) -> Mapping[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise ConfigError(f"The config {path} cannot be read: check the path.") from None
+    try:
+        content = tomllib.loads(text) if path.suffix == ".toml" else yaml.safe_load(text)
+    except (tomllib.TOMLDecodeError, yaml.YAMLError) as error:
+        kind = "TOML" if path.suffix == ".toml" else "YAML"
+        raise ConfigError(f"{path} is not valid {kind} ({' '.join(str(error).split())}).") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path} holds no settings: write lines such as `preset: paper`.")
+    return content
+
+
+def read(kind: type[T], value: Any, *, base: T | None = None, at: str) -> T:
+    """A dataclass from a mapping; what the mapping leaves out is as in `base`."""
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{at} takes settings of its own, not {value!r}.")
+    if kind is Schedule and not isinstance(value.get("repeats", 0), list | tuple):
+        return _linear(value, at)  # type: ignore[return-value]
+    fields = {f.name: f for f in dataclasses.fields(kind) if f.init}  # type: ignore[arg-type]
+    hints = typing.get_type_hints(kind)
+    changes = {}
+    for name, entry in value.items():
+        here = f"{at}.{name}" if at else str(name)
+        if name not in fields:
+            raise ConfigError(f"There is no setting {here}. {did_you_mean(str(name), fields)}")
+        changes[name] = _read_value(hints[name], entry, getattr(base, name, None), here)
+    try:
+        return dataclasses.replace(base, **changes) if base is not None else kind(**changes)  # type: ignore[type-var]
+    except TypeError:
+        needed = [name for name, f in fields.items() if f.default is f.default_factory is dataclasses.MISSING]
+        raise ConfigError(f"{at} needs {' and '.join(needed)}.") from None
+
+
+def _linear(value: Mapping[str, Any], at: str) -> Schedule:
+    """Algorithm 1's schedule by its three numbers."""
+    known = ("layout_steps", "guided_steps", "repeats")
+    for name, number in value.items():
+        if name not in known:
+            raise ConfigError(f"There is no setting {at}.{name}. {did_you_mean(str(name), known)}")
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise ConfigError(f"{at}.{name} is {number!r}, but must be a whole number.")
+    return Schedule.linear(**value)
+
+
+def _read_value(hint: Any, value: Any, base: Any, at: str) -> Any:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        if value is None and type(None) in inner:
+            return None
+        return _read_value(next(kind for kind in inner if kind is not type(None)), value, base, at)
+    if origin is Literal:
+        if value not in inner:
+            raise ConfigError(f"{at} is {value!r}. {did_you_mean(str(value), [str(v) for v in inner])}")
+        return value
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        if (
+            hasattr(base, "options")
+            and isinstance(value, Mapping)
+            and value.get("name", base.name) != base.name
+        ):
+            base = dataclasses.replace(base, options={})  # another backend takes other options
+        return read(hint, value, base=base, at=at)
+    if origin in (tuple, frozenset):
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{at} is {value!r}, but must be a list.")
+        kinds = inner if origin is tuple and Ellipsis not in inner else (inner[0],) * len(value)
+        if len(kinds) != len(value):
+            raise ConfigError(f"{at} must have {len(kinds)} entries, not {len(value)}.")
+        return origin(
+            _read_value(k, v, None, f"{at}[{i}]") for i, (k, v) in enumerate(zip(kinds, value, strict=True))
+        )
+    if origin is not None and issubclass(origin, Mapping):
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{at} is {value!r}, but must be a mapping of names to values.")
+        return {**(base or {}), **value}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        values = [member.value for member in hint]
+        if value not in values:
+            raise ConfigError(f"{at} is {value!r}. {did_you_mean(str(value), values)}")
+        return hint(value)
+    return _read_plain(hint, value, at)
+
+
+_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+def _read_plain(hint: Any, value: Any, at: str) -> Any:
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise ConfigError(f"{at} is {value!r}, but must be {_WORDS.get(hint, hint)}.")
+    return value
+
+
+def to_plain(value: Any) -> Any:
+    """A config as YAML and JSON hold it; `load_config` reads it back."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: to_plain(entry) for key, entry in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(to_plain(entry) for entry in value)
+    if isinstance(value, list | tuple):
+        return [to_plain(entry) for entry in value]
+    return value.value if isinstance(value, Enum) else value

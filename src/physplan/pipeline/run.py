@@ -1,0 +1,187 @@
+"""One run: what was given, settled and checked before anything is loaded or paid for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import yaml
+from PIL import Image
+
+from physplan import __version__
+from physplan.errors import PhysPlanError
+from physplan.files import atomic_path, write_atomic, write_json
+from physplan.graph import EventChain
+from physplan.guidance.methods import METHODS, method_config
+from physplan.keyframes.framing import fit as fit_keyframe
+from physplan.pipeline.config import STAGES, Config, Inputs
+from physplan.pipeline.events import OnEvent, RunEvent, silent
+from physplan.pipeline.identity import differences, digest, identity
+from physplan.pipeline.parts import Parts
+from physplan.pipeline.reading import to_plain
+from physplan.reasoning.picture import Picture
+from physplan.reasoning.planner import check_frames, check_prompt
+from physplan.reasoning.recheck import recheck
+from physplan.registry import did_you_mean
+from physplan.runs import RunFolder
+from physplan.video.fit import Fit, fit_picture
+
+AnyPicture = Picture | Image.Image | str | os.PathLike[str]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    folder: RunFolder
+    config: Config  # settled
+    inputs: Inputs
+    parts: Parts
+    picture: Picture
+    frame: Image.Image  # the picture as the video model is given it
+    fit: Fit
+    plan: EventChain | None = None  # when one was given
+    keyframes: tuple[Image.Image, ...] | None = None  # when they were given
+    watch: OnEvent = field(default=silent)
+
+    @property
+    def calls(self) -> Path:
+        return self.folder / "calls"
+
+    @property
+    def guided(self) -> bool:
+        return self.inputs.method != "base"
+
+    def report(self, stage: str, message: str, *, done: float = 0.0, total: float = 0.0) -> None:
+        self.watch(RunEvent(stage=stage, kind="progress", message=message, done=done, total=total))
+
+
+def prepare_run(
+    folder: RunFolder,
+    config: Config,
+    parts: Parts,
+    *,
+    image: AnyPicture,
+    prompt: str | None,
+    plan: EventChain | str | os.PathLike[str] | None = None,
+    keyframes: Sequence[AnyPicture] | None = None,
+    seed: int = 0,
+    method: str = "physplan",
+    watch: OnEvent = silent,
+) -> Run:
+    """Everything that can be wrong with what was given is found here."""
+    picture = Picture.of(image)
+    video = config.video
+    frames = check_frames(video.num_frames or 0)
+    frame, fit = fit_picture(picture.image, width=video.width or 0, height=video.height or 0, mode=video.fit)
+    chain = read_plan(plan, picture, Picture.of(frame), frames) if plan is not None else None
+    if prompt is None and chain is None:
+        raise PhysPlanError("The prompt is missing: say in a sentence what happens, or give a plan.")
+    prompt = check_prompt(prompt if prompt is not None else chain.prompt)  # type: ignore[union-attr]
+    if chain is not None and chain.prompt != prompt:
+        raise PhysPlanError(
+            f"The plan is for the prompt {chain.prompt!r}, not {prompt!r}: leave it out or plan again."
+        )
+    if method not in METHODS:
+        raise PhysPlanError(f"There is no method {method!r}. {did_you_mean(method, METHODS)}")
+    guidance = method_config(method, physplan=config.guidance, frame_guidance=config.frame_guidance)
+    guidance.schedule.check(video.num_inference_steps or 0)
+    if not 0 <= seed < 2**63:
+        raise PhysPlanError(f"The seed is {seed}: give a whole number from 0 on.")
+    drawn = read_keyframes(keyframes, chain, frame.size) if keyframes is not None else None
+    inputs = Inputs(
+        image=picture.sha256,
+        prompt=prompt,
+        plan=digest(chain.to_json()) if chain else None,
+        keyframes=_picture_digest(drawn) if drawn else None,
+        seed=seed,
+        method=method,
+    )
+    return Run(
+        folder=folder, config=config, inputs=inputs, parts=parts, picture=picture, frame=frame, fit=fit,
+        plan=chain, keyframes=drawn, watch=watch,
+    )  # fmt: skip
+
+
+def read_plan(
+    plan: EventChain | str | os.PathLike[str], picture: Picture, frame: Picture, num_frames: int
+) -> EventChain:
+    """A given plan, verified, of this picture, with its events timed for this video."""
+    chain = plan.rebuilt() if isinstance(plan, EventChain) else recheck(plan)[0]
+    made_for = (chain.provenance.get("image") or {}).get("sha256")
+    if made_for not in (None, picture.sha256, frame.sha256):
+        raise PhysPlanError(
+            "The plan was made for another picture: give the picture it was made for, or plan this one."
+        )
+    return chain if chain.num_frames == num_frames else replace(chain, num_frames=num_frames).rebuilt()
+
+
+def read_keyframes(
+    keyframes: Sequence[AnyPicture], chain: EventChain | None, size: tuple[int, int]
+) -> tuple[Image.Image, ...]:
+    if chain is None:
+        raise PhysPlanError("Keyframes of your own need the plan they show: give both.")
+    if len(keyframes) != len(chain.events):
+        raise PhysPlanError(
+            f"The plan has {len(chain.events)} events, but {len(keyframes)} keyframes are given."
+        )
+    return tuple(fit_keyframe(Picture.of(image).image, size) for image in keyframes)
+
+
+def _picture_digest(pictures: Sequence[Image.Image]) -> str:
+    return hashlib.sha256("".join(Picture.of(one).sha256 for one in pictures).encode()).hexdigest()
+
+
+def begin(run: Run, *, redo: bool) -> None:
+    """Write down what the run is; a folder with another run is not touched unless asked."""
+    folder, now = run.folder, identity(run.config, run.inputs)
+    before = identity_of(folder)
+    if before is not None and (changed := differences(before, now)) and not redo:
+        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+        raise PhysPlanError(
+            f"{folder.path} holds a run with other settings ({'; '.join(changed[:3])}{more}): choose another "
+            "folder, or redo what depends on them with --redo."
+        )
+    if before != now:
+        # Before the new settings are written: no folder ever holds a result of other settings than it names.
+        stale = [stage for stage in STAGES if before is not None and not _same(before, now, run, stage)]
+        folder.forget([*reversed(stale)])
+        (folder / "report.html").unlink(missing_ok=True)
+    for name, image in (("input.png", run.picture.image), ("frame.png", run.frame)):
+        with atomic_path(folder / name) as temporary:
+            image.save(temporary)
+    settings = yaml.safe_dump(to_plain(run.config), sort_keys=False, allow_unicode=True)
+    write_atomic(
+        folder / "config.yaml", "# Read it back with: physplan generate --config config.yaml\n" + settings
+    )
+    write_json(
+        folder / "run.json",
+        {"inputs": to_plain(run.inputs), "identity": now, "versions": versions()},
+    )
+    folder.log(f"run: {run.inputs.method}, seed {run.inputs.seed}, prompt {run.inputs.prompt!r}")
+
+
+def _same(before: dict[str, object], now: dict[str, object], run: Run, stage: str) -> bool:
+    names = identity(run.config, run.inputs, stage)  # type: ignore[arg-type]
+    return all(before.get(name) == now.get(name) for name in names)
+
+
+def identity_of(folder: RunFolder) -> dict[str, object] | None:
+    try:
+        return dict(json.loads((folder / "run.json").read_text(encoding="utf-8"))["identity"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise PhysPlanError(
+            f"{folder / 'run.json'} is not of a PhysPlan run: choose another folder with -o."
+        ) from None
+
+
+def versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    found = {name: version(name) for name in ("torch", "diffusers", "transformers", "numpy", "pillow", "av")}
+    return {"physplan": __version__, "python": platform.python_version(), **found}

@@ -1,0 +1,53 @@
+"""The three recipes, one YAML file each, and what each needs of a machine (for `physplan doctor`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+NAMES = ("sandbox", "paper", "open")
+# Options of a component that name weights on the hub.
+_WEIGHTS = ("source", "detector", "sam")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Needs:
+    """`keys`: alternatives, one of which must be set; `extras`: extra -> the module it brings."""
+
+    about: str
+    keys: tuple[str, ...] = ()
+    server: tuple[str, str] | None = None  # environment variable, default address
+    extras: Mapping[str, str] | None = None
+    weights: tuple[str, ...] = ()  # names on the Hugging Face hub
+    memory_gb: float = 2.0  # of the machine
+    gpu_memory_gb: float = 0.0  # estimated for the preset's own sizes; 0: a CPU is enough
+
+
+@cache
+def recipe(name: str) -> Mapping[str, Any]:
+    """The file of a preset, as it is."""
+    text = resources.files(__package__).joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    return dict(yaml.safe_load(text))
+
+
+def needs(name: str) -> Needs:
+    """What the recipe asks for; the weights are those that its parts name."""
+    from physplan.video.presets import VIDEO_PRESETS
+
+    content = recipe(name)
+    wanted: dict[str, Any] = {
+        key: tuple(v) if isinstance(v, list) else v for key, v in content["needs"].items()
+    }
+    video = VIDEO_PRESETS.get(content["video"]["model"])
+    parts = [content["editor"], *(content["perception"][part] for part in ("segmenter", "depth", "encoder"))]
+    named = [part["options"][key] for part in parts for key in _WEIGHTS if key in part.get("options", {})]
+    weights = ([video.repo] if video else []) + named
+    return Needs(about=content["about"], weights=tuple(weights), **wanted)
+
+
+PRESETS: Mapping[str, Needs] = {name: needs(name) for name in NAMES}

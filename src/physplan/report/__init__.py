@@ -1,0 +1,5 @@
+"""A run on one page."""
+
+from physplan.report.page import write_report
+
+__all__ = ["write_report"]

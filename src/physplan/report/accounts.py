@@ -1,0 +1,67 @@
+"""What the run took, and how to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from physplan.reasoning.ledger import Ledger, total
+from physplan.reasoning.settings import LEDGER
+from physplan.report.files import ORDER, RunFiles
+
+
+def cost_section(run: RunFiles) -> str:
+    path = run.folder / "calls" / LEDGER
+    entries = Ledger(path).entries() if path.exists() else ()
+    stage_of = {"keyframe": "keyframes"}
+    rows, seconds = [], 0.0
+    for stage in ORDER:
+        record = run.folder.record(stage)
+        if record is None:
+            continue
+        mine = tuple(e for e in entries if stage_of.get(e.purpose, "plan") == stage)
+        cost = total(mine)
+        seconds += record.seconds
+        rows.append(
+            (stage, f"{record.seconds:.1f} s", cost.calls or "", f"{cost.usd:.4f}" if cost.calls else "")
+        )
+    everything = total(entries)
+    rows.append(
+        ("all", f"{seconds:.1f} s", everything.calls or "", f"{everything.usd:.4f}" if entries else "0")
+    )
+    unpriced = (
+        f'<p class="caption">{everything.unpriced} calls have no known price.</p>'
+        if everything.unpriced
+        else ""
+    )
+    return _table(("stage", "time", "calls", "USD"), rows) + unpriced
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    number = "class='number'"
+    titles = "".join(f"<th {number if i else ''}>{name}</th>" for i, name in enumerate(head))
+    lines = "".join(
+        "<tr>"
+        + "".join(f"<td {number if i else ''}>{escape(str(c))}</td>" for i, c in enumerate(row))
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def again_section(run: RunFiles) -> str:
+    inputs = run.about["inputs"]
+    quoted = "'" + inputs["prompt"].replace("'", "'\\''") + "'"
+    command = (
+        f"physplan generate --config config.yaml --image input.png --prompt {quoted} \\\n"
+        f"    --seed {inputs['seed']} --method {inputs['method']} -o again"
+    )
+    if inputs["plan"]:
+        command += " --plan plan.json"
+    versions = ", ".join(f"{name} {version}" for name, version in run.about["versions"].items())
+    config = (run.folder / "config.yaml").read_text(encoding="utf-8")
+    return (
+        '<p class="lead">From within the folder of the run:</p>'
+        f"<pre>{escape(command)}</pre><p class='caption'>Made with {escape(versions)}.</p>"
+        f"<details><summary>All settings</summary><pre>{escape(config)}</pre></details>"
+    )

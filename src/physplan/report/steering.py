@@ -1,0 +1,50 @@
+"""The guidance's part of the report: the terms as they fell, and where each may change the video."""
+
+from __future__ import annotations
+
+from collections import Counter
+from html import escape
+
+from PIL import Image
+
+from physplan.report.files import RunFiles
+from physplan.report.pictures import embed, loss_chart, region_over
+
+
+def terms_section(run: RunFiles) -> str:
+    if run.chain is None or not run.steps:
+        return ""
+    charts = "".join(
+        f"<figure><h3>Event {event + 1}</h3>{loss_chart(run.steps, event)}</figure>"
+        for event in range(len(run.chain.events))
+    )
+    skipped = Counter(
+        f"{term['term']} of {', '.join(term['objects'])}: {term['skipped']}"
+        for step in run.steps
+        for term in step["terms"]
+        if term["skipped"]
+    )
+    left_out = "".join(f"<li>{escape(what)} ({times} times)</li>" for what, times in skipped.items())
+    return (
+        '<p class="lead">What each edit asks of the video, measured on the frame at which its event ends, '
+        "over the guided repeats of the sampling. Every line is scaled to its own largest value; the numbers "
+        f'are its first and its last.</p><div class="charts">{charts}</div>'
+        + (f'<p class="caption">Left out:</p><ul class="rule">{left_out}</ul>' if left_out else "")
+    )
+
+
+def regions_section(run: RunFiles) -> str:
+    if run.chain is None or not run.regions:
+        return ""
+    figures = []
+    for label, region in run.regions.items():
+        event = int(label.split(",")[0].removeprefix("event ")) - 1
+        picture = Image.open(run.folder / f"keyframes/{event + 1}.png")
+        figures.append(
+            f'<figure><img src="{embed(region_over(picture, region))}" alt=""><figcaption>{escape(label)}'
+            "</figcaption></figure>"
+        )
+    return (
+        '<p class="lead">In the layout stage a term changes the video only here (in colour), over its '
+        f'keyframe; elsewhere its pull is weak.</p><div class="thumbs">{"".join(figures)}</div>'
+    )

@@ -1,0 +1,94 @@
+"""The plan's part of the report: what is there, what happens to it, and how each state looks."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from PIL import Image
+
+from physplan.drawing.plan import draw_plan
+from physplan.drawing.svg import to_svg
+from physplan.drawing.words import edit_words
+from physplan.graph import Event
+from physplan.perception.images import to_picture
+from physplan.perception.preview import overlay
+from physplan.report.files import RunFiles
+from physplan.report.pictures import embed, graph_over_picture
+
+
+def picture_section(run: RunFiles) -> str:
+    if run.chain is None or run.evidence is None:
+        return ""
+    first = run.evidence.first
+    masks = embed(overlay(first))
+    return (
+        '<p class="lead">The state graph of the first frame: its objects where they were found, and what '
+        "holds between them.</p>"
+        f'<div class="pair"><figure>{graph_over_picture(run.chain, first)}<figcaption>Objects and relations'
+        f'</figcaption></figure><figure><img src="{masks}" alt="masks"><figcaption>The objects\' masks'
+        "</figcaption></figure></div>"
+    )
+
+
+def plan_section(run: RunFiles) -> str:
+    if run.chain is None:
+        return ""
+    rows = "".join(_event(number, event) for number, event in enumerate(run.chain.events, 1))
+    return (
+        '<p class="lead">Each event says what changes and by which rule; its edits change the graph, and '
+        "passed the four checks. Time runs from left to right.</p>"
+        f'<div class="scroll">{to_svg(draw_plan(run.chain))}</div>'
+        "<table style='margin-top:20px'><thead><tr><th>event</th><th>what changes, and the rule</th>"
+        f"<th>edits</th><th class='number'>at frame</th></tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def _event(number: int, event: Event) -> str:
+    states = "".join(
+        f"<div><b>{escape(s.object)}</b>: {escape(s.state)}<br>"
+        f"<span class='rule'>{escape(s.rule)}</span></div>"
+        for s in event.delta.states
+    )
+    edits = "".join(f"<li>{escape(edit_words(edit))}</li>" for edit in event.edits)
+    at = f"<td class='number'>{event.anchor}</td>"
+    return f"<tr><td>{number}</td><td>{states}</td><td><ul>{edits}</ul></td>{at}</tr>"
+
+
+def keyframes_section(run: RunFiles) -> str:
+    if run.chain is None or not run.keyframes:
+        return ""
+    cards = "".join(
+        _keyframe(run, entry, event) for entry, event in zip(run.keyframes, run.chain.events, strict=True)
+    )
+    return (
+        '<p class="lead">Every state was drawn from the first frame, looked at, and drawn again where '
+        "something was off. On the right, the video at the frame where the state should hold.</p>" + cards
+    )
+
+
+def _keyframe(run: RunFiles, entry: dict[str, Any], event: Event) -> str:
+    number = entry["event"]
+    pictures: list[tuple[str, Image.Image]] = [
+        ("keyframe", Image.open(run.folder / f"keyframes/{number}.png"))
+    ]
+    if run.evidence is not None:
+        pictures.append(("its masks", overlay(run.evidence.keyframes[number - 1])))
+    if run.frames is not None:
+        pictures.append((f"the video at frame {event.anchor}", to_picture(run.frames[event.anchor])))
+    row = "".join(
+        f'<figure><img src="{embed(image)}" alt="{name}"><figcaption>{name}</figcaption></figure>'
+        for name, image in pictures
+    )
+    problems = "; ".join(entry["problems"])
+    verdict = (
+        f'<span class="off">{escape(problems)}</span>'
+        if problems
+        else '<span class="ok">nothing is off</span>'
+    )
+    drawn = "drawn once" if entry["attempts"] == 1 else f"best of {entry['attempts']} drawings"
+    return (
+        f'<div class="card"><h3>State {number}, at frame {event.anchor}</h3><div class="row">{row}</div>'
+        f"<blockquote>{escape(entry['instruction'])}</blockquote>"
+        f"<small>{drawn}; {entry['drift']:.1%} of what no edit touches has changed; {verdict}</small></div>"
+    )

@@ -1,0 +1,60 @@
+"""The presets through every stage and the real code path, on tiny random models of the real classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from tests.pipeline import tiny_pipelines
+from tests.pipeline.tiny_pipelines import PROMPT
+
+from loopback import GeminiServer, OpenAIServer
+from physplan.pipeline import PhysPlan, Result
+from physplan.video.files import read_video
+
+
+def check(result: Result, folder: Path, frames: int) -> None:
+    assert result.video.shape == (frames, 3, 32, 32)
+    assert torch.isfinite(result.video).all()
+    assert result.plan is not None
+    assert len(result.keyframes) == len(result.plan.events) == 3
+    assert any(term["value"] is not None for step in result.losses["steps"] for term in step["terms"])
+    made = {path.name for path in folder.iterdir()}
+    assert made >= {"config.yaml", "plan.json", "keyframes", "evidence.safetensors", "latents.safetensors"}
+    assert made >= {"losses.json", "video.mp4", "strip.png", "report.html", "log.txt", "preview.png"}
+    assert read_video(folder / "video.mp4").metadata["preset"] == result_preset(folder)
+
+
+def result_preset(folder: Path) -> str:
+    return (folder / "config.yaml").read_text().split("preset: ")[1].split()[0]
+
+
+def test_the_paper_preset(models: Path, gemini: GeminiServer, ice: Path, tmp_path: Path) -> None:
+    pp = PhysPlan.from_preset(tiny_pipelines.paper(models, gemini.url))
+    seed = torch.Generator().manual_seed(3)
+    result = pp.generate(ice, PROMPT, generator=seed, output_dir=tmp_path / "run")
+    check(result, tmp_path / "run", 9)
+    assert len([asked for asked in gemini.asked if "IMAGE" in asked.modalities]) == 3
+    assert {asked.model for asked in gemini.asked} == {"gemini-3-flash-preview", "gemini-3-pro-image-preview"}
+    assert result.cost.calls.calls == len(gemini.asked) == 11
+    assert result.cost.usd > 3 * 0.134
+    assert set(result.cost.seconds) == {"plan", "keyframes", "evidence", "latents", "video"}
+
+
+def test_the_open_preset(models: Path, openai: OpenAIServer, ice: Path, tmp_path: Path) -> None:
+    pp = PhysPlan.from_preset(tiny_pipelines.open_weights(models, openai.url))
+    result = pp.generate(ice, PROMPT, output_dir=tmp_path / "run")
+    check(result, tmp_path / "run", 9)
+    assert len(openai.asked) == 8
+    assert result.cost.usd == 0
+
+
+@pytest.mark.parametrize("method", ["base", "frame_guidance", "no_regions"])
+def test_other_methods(models: Path, gemini: GeminiServer, ice: Path, tmp_path: Path, method: str) -> None:
+    recipe = tiny_pipelines.paper(models, gemini.url)
+    recipe["frame_guidance"] = {"schedule": {"repeats": [1, 1], "travel": [1, 1]}}
+    pp = PhysPlan.from_preset(recipe)
+    result = pp.generate(ice, PROMPT, method=method, output_dir=tmp_path / "run")
+    assert len(result.video) == 9
+    assert len(gemini.asked) == (0 if method == "base" else 11)
