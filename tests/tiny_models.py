@@ -203,8 +203,8 @@ def _wan(
         )
 
     vision = CLIPVisionConfig(
-        hidden_size=8, projection_dim=8, num_hidden_layers=2, num_attention_heads=2, image_size=32,
-        intermediate_size=16, patch_size=8,
+        hidden_size=8, projection_dim=8, num_hidden_layers=2, num_attention_heads=2, image_size=224,
+        intermediate_size=16, patch_size=14,
     )  # fmt: skip
     return WanImageToVideoPipeline(
         tokenizer=tokenizer(),
@@ -215,7 +215,7 @@ def _wan(
         transformer_2=None if boundary_ratio is None else transformer(),
         boundary_ratio=boundary_ratio,
         image_encoder=None if image_dim is None else CLIPVisionModel(vision),
-        image_processor=None if image_dim is None else CLIPImageProcessor(crop_size=32, size=32),
+        image_processor=None if image_dim is None else CLIPImageProcessor(crop_size=224, size=224),
         expand_timesteps=expand_timesteps,
     )
 
