@@ -6,6 +6,7 @@ when it hears of that stage boundary (`- -`: never). Forking saves thirty import
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -19,6 +20,10 @@ config, image, prompt = sys.argv[1:]
 torch.set_num_threads(1)
 pp = PhysPlan.from_preset(json.loads(config))
 _ = pp.parts.segmenter, pp.parts.depth, pp.parts.encoder, pp.parts.video
+# What is imported here is imported once.
+pp.forecast(image, prompt, output_dir="nowhere")
+importlib.import_module("google.genai")
+importlib.import_module("physplan.report")
 print("ready", flush=True)
 for line in sys.stdin:
     folder, stage, kind = line.split()

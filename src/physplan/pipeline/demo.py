@@ -19,7 +19,10 @@ from physplan.video.sheets import Frames, contact_sheet
 
 PROMPT = "an ice cube melting in the sun"
 SCENES = {"tray": 0, "cloth": 1, "glass": 2}  # variant of the world's ice scenes: number of the scene
-QUICK = {"video.num_inference_steps": 10}
+QUICK = {
+    "video.num_inference_steps": 10,
+    "guidance.schedule": {"layout_steps": 2, "guided_steps": 6, "repeats": 2},
+}
 METHODS = {"base": "base model", "physplan": "PhysPlan"}
 ENLARGED = 2
 

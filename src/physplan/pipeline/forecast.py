@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from physplan.graph import EventChain
 from physplan.guidance.methods import method_config
 from physplan.pipeline.config import STAGES, Config
@@ -12,7 +14,7 @@ from physplan.pipeline.identity import identity
 from physplan.pipeline.run import Run, identity_of
 from physplan.reasoning.clients.protocol import Usage
 from physplan.reasoning.prices import PriceTable
-from physplan.video.memory import MemoryEstimate, estimate_folder, estimate_preset
+from physplan.video.memory import MemoryEstimate, estimate_folder, estimate_preset, require_memory
 from physplan.video.presets import VIDEO_PRESETS
 
 USUAL_EVENTS = 3
@@ -61,6 +63,17 @@ def forecast(run: Run) -> Forecast:
     return Forecast(
         work=tuple(work), events=events, known_events=chain is not None, memory=_memory(run, events)
     )
+
+
+def check_fits(run: Run) -> None:
+    """Refuse a size that the model cannot make and a run that cannot fit, before anything is paid for."""
+    video = run.config.video
+    if video.model == "sandbox" and video.source is None:
+        run.parts.video.check_size(
+            height=video.height or 0, width=video.width or 0, num_frames=video.num_frames or 0
+        )
+    elif (needed := _memory(run, USUAL_EVENTS)) is not None:
+        require_memory(needed, torch.device(run.config.runtime.device))
 
 
 def _planned(run: Run) -> EventChain | None:

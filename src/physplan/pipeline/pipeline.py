@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 from PIL import Image
@@ -18,6 +18,7 @@ from physplan.graph import EventChain
 from physplan.pipeline import stages
 from physplan.pipeline.config import Config, Source
 from physplan.pipeline.events import OnEvent, silent
+from physplan.pipeline.forecast import Forecast, check_fits, forecast
 from physplan.pipeline.parts import Parts
 from physplan.pipeline.reading import load_config
 from physplan.pipeline.run import AnyPicture, Run, begin, prepare_run
@@ -26,9 +27,6 @@ from physplan.reasoning.ledger import Ledger, Totals
 from physplan.reasoning.settings import LEDGER
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder
-
-if TYPE_CHECKING:
-    from physplan.pipeline.forecast import Forecast
 
 OutputType = Literal["pt", "np", "pil"]
 # What may differ from call to call; another model is another PhysPlan.
@@ -122,6 +120,8 @@ class PhysPlan:
         given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan, "keyframes": keyframes}
         given |= {"method": method, "seed": seed_of(generator, seed)}
         with self._run(output_dir, redo, on_event, overrides=overrides, **given) as run:
+            if run.folder.record("latents") is None:
+                check_fits(run)
             for stage in stages.GUIDED if run.guided else stages.UNGUIDED:
                 stages.do_stage(run, stage)
             if output_dir is not None:
@@ -139,8 +139,6 @@ class PhysPlan:
         **given: Any,
     ) -> Forecast:
         """What `generate` would do, call, pay and need."""
-        from physplan.pipeline.forecast import forecast
-
         run = prepare_run(RunFolder(output_dir), self.config, self.parts, image=image, prompt=prompt, **given)
         return forecast(run)
 

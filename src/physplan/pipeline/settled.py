@@ -29,6 +29,8 @@ def settle(config: Config) -> Config:
     device = config.runtime.device
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise PhysPlanError("There is no CUDA device here: use --device cpu, or a machine with a GPU.")
     own = own_values(config.video.model)
     missing = {name: value for name, value in own.items() if getattr(config.video, name) is None}
     if config.video.source is not None:  # a model from elsewhere has no commit of ours

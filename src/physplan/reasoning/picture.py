@@ -49,7 +49,10 @@ class Picture:
                 with Image.open(path) as opened:
                     _check_size(opened.width, opened.height, str(path))
                     return cls.of(ImageOps.exif_transpose(opened))
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        except Image.DecompressionBombError:
+            limit = MAX_PIXELS // 10**6
+            raise PhysPlanError(f"{path} has far too many pixels: scale it to {limit} megapixels.") from None
+        except (OSError, ValueError, SyntaxError):
             raise PhysPlanError(f"{path} is not a readable image: give a PNG, JPEG or WebP file.") from None
 
     @classmethod

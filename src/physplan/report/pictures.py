@@ -47,7 +47,7 @@ def embed_file(path: Path) -> str:
     return f"data:{kind};base64," + base64.b64encode(path.read_bytes()).decode()
 
 
-def graph_over_picture(chain: EventChain, first: KeyframeEvidence, width: float = 720.0) -> str:
+def graph_over_picture(chain: EventChain, first: KeyframeEvidence, width: float = 540.0) -> str:
     """G_0 where its objects are: a name on each, a line per relation; what was not found stands below."""
     height = width * first.image.shape[1] / first.image.shape[2]
     found = {node: centroid(mask) * (width, height) for node, mask in first.masks.items()}
@@ -64,8 +64,8 @@ def graph_over_picture(chain: EventChain, first: KeyframeEvidence, width: float 
             f'opacity=".75"/><line x1="{x0:.0f}" y1="{y0:.0f}" x2="{x1:.0f}" y2="{y1:.0f}" stroke="#1d2530" '
             f'stroke-width="1.6"/>'
         )
-        labels.append(_tag((x0 + x1) / 2, (y0 + y1) / 2, edge.r, size=11.5, solid=False))
-    nodes = [_tag(x, y, node, size=14, solid=True) for node, (x, y) in places.items()]
+        labels.append(_tag((x0 + x1) / 2, (y0 + y1) / 2, edge.r, size=11, solid=False))
+    nodes = [_tag(x, y, node, size=13, solid=True) for node, (x, y) in places.items()]
     return (
         f'<svg viewBox="0 0 {width:.0f} {bottom:.0f}" role="img" aria-label="the state graph" '
         f'font-family="inherit"><image href="{embed(to_picture(first.image))}" width="{width:.0f}" '
@@ -124,22 +124,22 @@ def loss_chart(steps: Sequence[dict[str, Any]], event: int) -> str:
                 series.setdefault(name, []).append((number, float(term["value"])))
     if not series:
         return "<p class='caption'>No term of this event could be measured.</p>"
-    width, height, left, base = 420.0, 170.0, 34.0, 146.0
+    width, height, left, base = 330.0, 178.0, 30.0, 152.0
     across = (width - left - 8) / max(1, len(steps) - 1)
     detail = [i for i, step in enumerate(steps) if step["stage"] == "detail"]
     drawn = [
         f'<line x1="{left}" x2="{width - 8}" y1="{y:.0f}" y2="{y:.0f}" stroke="#e4e7ec"/>'
-        f'<text x="{left - 6}" y="{y + 4:.0f}" font-size="10" text-anchor="end" fill="#98a2b3">{share}</text>'
+        f'<text x="{left - 6}" y="{y + 4:.0f}" font-size="11" text-anchor="end" fill="#98a2b3">{share}</text>'
         for share, y in ((1, base - 130), (0.5, base - 65), (0, base))
     ]
     if detail:
         x = left + across * (detail[0] - 0.5)
         drawn.insert(
-            0, f'<rect x="{x:.1f}" y="10" width="{width - 8 - x:.1f}" height="{base - 10}" fill="#f7f8fa"/>'
+            0, f'<rect x="{x:.1f}" y="4" width="{width - 8 - x:.1f}" height="{base - 4}" fill="#f7f8fa"/>'
         )
-        drawn.append(f'<text x="{x + 6:.1f}" y="22" font-size="10" fill="#98a2b3">detail</text>')
+        drawn.append(f'<text x="{x + 6:.1f}" y="16" font-size="11" fill="#98a2b3">detail</text>')
     if not detail or detail[0] > 0:
-        drawn.append(f'<text x="{left + 6}" y="22" font-size="10" fill="#98a2b3">layout</text>')
+        drawn.append(f'<text x="{left + 6}" y="16" font-size="11" fill="#98a2b3">layout</text>')
     keys = []
     for (term, objects), points in series.items():
         top = max(value for _, value in points) or 1.0
@@ -153,14 +153,19 @@ def loss_chart(steps: Sequence[dict[str, Any]], event: int) -> str:
             f'stroke-dasharray="{dash}"/>'
         )
         keys.append(
-            f'<li><i style="background:{colour}"></i>{escape(term)} <small>{escape(objects)}</small>'
+            f"<li>{_sample(colour, dash)}{escape(term)} <small>{escape(objects)}</small>"
             f"<span>{points[0][1]:.3g} → {points[-1][1]:.3g}</span></li>"
         )
     drawn.append(
-        f'<text x="{width - 8}" y="{height - 6}" font-size="10" text-anchor="end" fill="#98a2b3">'
+        f'<text x="{width - 8}" y="{height - 6}" font-size="11" text-anchor="end" fill="#98a2b3">'
         f"{len(steps)} guided repeats</text>"
     )
     return (
         f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="losses of event {event + 1}">'
         f"{''.join(drawn)}</svg><ul class='key'>{''.join(keys)}</ul>"
     )
+
+
+def _sample(colour: str, dash: str) -> str:
+    line = f'<line x2="22" y1="4" y2="4" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>'
+    return f'<svg class="sample" viewBox="0 0 22 8">{line}</svg>'

@@ -19,7 +19,7 @@ def terms_section(run: RunFiles) -> str:
         for event in range(len(run.chain.events))
     )
     skipped = Counter(
-        f"{term['term']} of {', '.join(term['objects'])}: {term['skipped']}"
+        f"event {term['event'] + 1}, {term['term']}: {term['skipped']}"
         for step in run.steps
         for term in step["terms"]
         if term["skipped"]

@@ -1,0 +1,62 @@
+"""The default preset, with the weights that come with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from physplan.cli import main
+from physplan.errors import PhysPlanError
+from physplan.perception.images import to_tensor
+from physplan.pipeline import PhysPlan
+from physplan.pipeline.demo import PROMPT, SCENES, first_frame
+from physplan.sandbox.components import WEIGHTS
+from physplan.video.files import read_video
+
+trained = pytest.mark.skipif(
+    not all((WEIGHTS / part / "config.json").exists() for part in ("sight", "encoder", "video/transformer")),
+    reason="the sandbox's weights are not trained yet",
+)
+SHORT = {
+    "video.num_inference_steps": 4,
+    "guidance.schedule": {"layout_steps": 1, "guided_steps": 2, "repeats": 1},
+}
+
+
+@trained
+def test_a_guided_video_without_key_or_network(tmp_path: Path) -> None:
+    pp = PhysPlan.from_preset("sandbox", **SHORT)
+    result = pp.generate(first_frame("tray", SCENES["tray"]), PROMPT, output_dir=tmp_path / "run")
+    assert result.video.shape == (25, 3, 96, 96)
+    assert result.plan is not None
+    assert "puddle" in str(result.plan.events[-1].graph.to_json())
+    assert result.cost.usd == 0
+    first = to_tensor(first_frame("tray", SCENES["tray"]))
+    assert (result.video[0] - first).abs().mean() < 0.1
+
+
+@trained
+def test_a_size_that_the_sandbox_cannot_make() -> None:
+    pp = PhysPlan.from_preset("sandbox", **SHORT)
+    with pytest.raises(PhysPlanError, match="25 frames of 96 x 96"):
+        pp.generate(first_frame("tray", 0), PROMPT, num_frames=49)
+
+
+@trained
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_quick_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--quick", "-o", str(tmp_path)]) == 0
+    assert "demo.png" in capsys.readouterr().out
+    frames = read_video(tmp_path / "demo.mp4").frames
+    assert frames.shape == (25, 3, 2 * 2 * 104, 2 * 3 * 104)
+    assert len(list(tmp_path.rglob("report.html"))) == 6
+
+
+@pytest.mark.parametrize(("variant", "number"), SCENES.items())
+def test_the_scenes_of_the_demo_are_different_pictures(variant: str, number: int) -> None:
+    picture = first_frame(variant, number)
+    assert picture.size == (96, 96)
+    others = [first_frame(other, n) for other, n in SCENES.items() if other != variant]
+    assert all(picture.tobytes() != other.tobytes() for other in others)
