@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from PIL.Image import Image
+from safetensors.torch import load_file, save_file
 from tests.tiny_models import NAMES
 
 from physplan.errors import PhysPlanError
@@ -139,6 +140,13 @@ def torn_weights(copy: Path) -> None:
     weights.write_bytes(weights.read_bytes()[:1000])
 
 
+def missing_weight(copy: Path) -> None:
+    path = next((copy / "transformer").glob("*.safetensors"))
+    tensors = load_file(path)
+    del tensors["transformer_blocks.0.attn1.to_q.weight"]
+    save_file(tensors, path, {"format": "pt"})
+
+
 def no_autoencoder(copy: Path) -> None:
     shutil.rmtree(copy / "vae")
 
@@ -150,6 +158,10 @@ def no_autoencoder(copy: Path) -> None:
         (text_to_video, r"is a CogVideoXPipeline, not an image-to-video model that PhysPlan knows: use"),
         (torn_index, r"model_index.json is not valid JSON: fetch the model again"),
         (torn_weights, r"does not load \(.*\): fetch it again"),
+        (
+            missing_weight,
+            r"transformer lacks 1 of its weights, such as transformer_blocks.0.attn1.to_q.weight",
+        ),
         (no_autoencoder, r"does not load \(.*\): fetch it again"),
     ],
 )
@@ -219,6 +231,13 @@ def test_sizes_a_model_cannot_take_are_answered_with_the_nearest(
     height, width, frames = size
     with pytest.raises(PhysPlanError, match=message):
         prepare(load(name), picture, height=height, width=width, num_frames=frames)
+
+
+def test_what_a_family_has_not_is_refused_and_not_ignored(load: Load, picture: Image) -> None:
+    with pytest.raises(PhysPlanError, match="wan has no dynamic classifier-free guidance"):
+        prepare(load("wan"), picture, use_dynamic_cfg=True)
+    with pytest.raises(PhysPlanError, match="1 to 1000 steps, not 0"):
+        prepare(load("wan"), picture, num_inference_steps=0)
 
 
 def test_a_model_with_learned_positions_names_its_one_size(

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 from PIL.Image import Image
-from tests.tiny_models import NAMES
 
 from physplan.errors import PhysPlanError
 from physplan.video import memory
@@ -39,7 +38,7 @@ def saved_bytes(model: FamilyModel, run: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("checkpointing", [False, True])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["cogvideox", "wan", "wan22_5b", "ltx", "svd"])
 def test_the_estimate_is_within_a_quarter_of_the_measured_bytes(
     name: str,
     checkpointing: bool,
@@ -48,13 +47,15 @@ def test_the_estimate_is_within_a_quarter_of_the_measured_bytes(
     picture: Image,
 ) -> None:
     model = load(name, checkpointing=checkpointing)
-    run = {"height": 32, "width": 32, "num_frames": 9, "guidance_scale": 6.0}
+    side, frames = (16, 5) if name == "svd" else (32, 9)
+    scale = 6.0 if name == "cogvideox" else 1.0
+    run = {"height": side, "width": side, "num_frames": frames, "guidance_scale": scale}
     conditioning = model.prepare(
         image=picture, prompt="a ball", num_inference_steps=2, generator=torch.Generator(), **run
     )
     z = conditioning.latents.clone().requires_grad_()
     denoiser = saved_bytes(model, lambda: model.predict(z, 0, conditioning))
-    window = conditioning.layout.window(8, model.preview_length, model.preview_mode)
+    window = conditioning.layout.window(frames - 1, model.preview_length, model.preview_mode)
     leaf = conditioning.latents[:, :, window.latents].clone().requires_grad_()
     decoder = saved_bytes(model, lambda: model.decode_window(leaf, window))
     found = estimate_folder(folder(name), dtype="fp32", checkpointing=checkpointing, **run)

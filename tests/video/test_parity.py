@@ -9,11 +9,13 @@ from typing import Any
 import diffusers
 import pytest
 import torch
+from diffusers import AutoencoderKLLTXVideo
 from PIL.Image import Image
 from tests.tiny_models import NAMES, TEXT_LENGTH
 from torch import Tensor
 
 from physplan.video.families.base import FamilyModel
+from physplan.video.families.ltx import LTXCodec
 from physplan.video.sampling import sample
 
 PIPELINES = {
@@ -43,19 +45,25 @@ def pipelines(folder: Callable[[str], Path]) -> Callable[[str], Any]:
     return get
 
 
-def theirs(pipe: Any, name: str, image: Image, size: str, scale: float, dynamic: bool) -> Tensor:
+def theirs(
+    pipe: Any, name: str, image: Image, size: str, scale: float, dynamic: bool, output: str = "latent"
+) -> Tensor:
     height, width, frames = (SVD_SIZES if name == "svd" else SIZES)[size]
     arguments: dict[str, Any] = {
         "image": image, "height": height, "width": width, "num_frames": frames,
-        "num_inference_steps": STEPS, "generator": torch.Generator().manual_seed(7), "output_type": "latent",
+        "num_inference_steps": STEPS, "generator": torch.Generator().manual_seed(7), "output_type": output,
     }  # fmt: skip
     if name == "svd":
-        return pipe(max_guidance_scale=scale, **arguments).frames.transpose(1, 2)
+        latents = pipe(max_guidance_scale=scale, **arguments).frames
+        return latents.transpose(1, 2) if output == "latent" else latents
     arguments |= {"prompt": "an ice cube melts", "negative_prompt": "blurry", "guidance_scale": scale}
     if name.startswith("cogvideox"):
         arguments |= {"max_sequence_length": TEXT_LENGTH, "use_dynamic_cfg": dynamic}
-        return pipe(**arguments).frames.transpose(1, 2)
     latents = pipe(**arguments).frames
+    if output != "latent":
+        return latents
+    if name.startswith("cogvideox"):
+        return latents.transpose(1, 2)
     if name == "ltx":
         ratios = pipe.vae_spatial_compression_ratio, pipe.vae_temporal_compression_ratio
         shape = (frames - 1) // ratios[1] + 1, height // ratios[0], width // ratios[0]
@@ -107,3 +115,41 @@ def test_our_loop_equals_the_librarys_pipeline(
     assert found.shape == expected.shape
     assert found.std() > 0.1, "a loop that does nothing would be equal too"
     assert float((found - expected).abs().max()) <= 1e-5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_our_video_equals_the_librarys_video(
+    name: str, load: Callable[..., FamilyModel], pipelines: Callable[[str], Any], picture: Image
+) -> None:
+    model = load(name)
+    video = theirs(pipelines(name), name, picture, "small", 1.0, False, output="pt")[0]
+    height, width, frames = (SVD_SIZES if name == "svd" else SIZES)["small"]
+    layout = model.check_size(height=height, width=width, num_frames=frames)
+    found = model.decode(ours(model, picture, "small", 1.0, False), layout)
+    assert found.shape == video.shape == (frames, 3, height, width)
+    assert float((found - video).abs().max()) <= 1e-5
+
+
+def test_an_ltx_decoder_that_removes_noise_gives_the_same_preview_twice() -> None:
+    """From 0.9.1 on, LTX's autoencoder is told a timestep and given a bit of noise."""
+    vae = AutoencoderKLLTXVideo(
+        latent_channels=8,
+        block_out_channels=(8, 8, 8, 8),
+        decoder_block_out_channels=(8, 16, 32),
+        layers_per_block=(1, 1, 1, 1, 1),
+        decoder_layers_per_block=(1, 1, 1, 1),
+        decoder_spatio_temporal_scaling=(True, True, True),
+        decoder_inject_noise=(True, True, True, False),
+        upsample_residual=(True,) * 3,
+        upsample_factor=(2, 2, 2),
+        timestep_conditioning=True,
+    ).eval()
+    for name, weight in vae.named_parameters():
+        if "per_channel_scale" in name:
+            torch.nn.init.ones_(weight)  # of the noise; they start at zero
+    codec = LTXCodec(vae)
+    latents = torch.randn(1, 8, 2, 1, 1, requires_grad=True)
+    first, second = codec.decode(latents), codec.decode(latents)
+    assert first.shape == (9, 3, 32, 32)
+    assert torch.equal(first, second)
+    assert torch.isfinite(torch.autograd.grad(first.sum(), latents)[0]).all()

@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from physplan.weights import load_model
+
 
 class Encoders:
     """A pipeline's encoders, loaded from its folder when needed and freed afterwards.
@@ -41,10 +43,8 @@ class Encoders:
             if getattr(self.pipe, name) is None:
                 # The picture's encoder is small, and pipelines give it full-precision pixels.
                 dtype = torch.float32 if name == "image_encoder" else self.dtype
-                encoder = getattr(transformers, class_name).from_pretrained(
-                    self.folder / name, dtype=dtype, use_safetensors=True
-                )
-                setattr(self.pipe, name, encoder.to(self.device).eval().requires_grad_(False))
+                encoder = load_model(getattr(transformers, class_name), self.folder / name, dtype=dtype)
+                setattr(self.pipe, name, encoder.to(self.device))
         try:
             yield
         finally:

@@ -58,9 +58,16 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
         raise PhysPlanError(
             f"The {family} model in {folder} does not load ({reason}): fetch it again."
         ) from error
+    _complete(pipe, folder)
     slots = Encoders(pipe, folder, encoders, dtype=dtype, device=device, keep=options.keep_encoders)
     model = _family(family, pipe, slots)
-    _place(pipe, model, options, device)
+    try:
+        _place(pipe, model, options, device)
+    except torch.OutOfMemoryError as error:
+        raise PhysPlanError(
+            f"The {family} model does not fit into the memory of {device}: use offload model or group, a"
+            " smaller model, or a larger device."
+        ) from error
     return model
 
 
@@ -74,6 +81,17 @@ def _scheduler(folder: Path, index: dict[str, Any]) -> Any:
     if family == "wan" and "flow_shift" in config:  # what UniPC calls the shift
         config = {"shift": config["flow_shift"], "num_train_timesteps": config["num_train_timesteps"]}
     return scheduler.from_config(config)
+
+
+def _complete(pipe: Any, folder: Path) -> None:
+    """Weights that a folder lacks are left on the meta device by the library, with a warning only."""
+    for name in (*DENOISERS, "vae"):
+        network = getattr(pipe, name, None)
+        lacking = [] if network is None else [k for k, p in network.named_parameters() if p.is_meta]
+        if lacking:
+            raise PhysPlanError(
+                f"{folder / name} lacks {len(lacking)} of its weights, such as {lacking[0]}: fetch it again."
+            )
 
 
 def _family(name: str, pipe: Any, encoders: Encoders) -> FamilyModel:

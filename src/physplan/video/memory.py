@@ -57,20 +57,23 @@ class MemoryEstimate:
 def estimate_preset(
     preset: VideoPreset,
     *,
+    height: int | None = None,
+    width: int | None = None,
+    num_frames: int | None = None,
     anchors: int = 3,
     gradient_mode: GradientMode = "fused",
     checkpointing: bool = True,
 ) -> MemoryEstimate:
-    """The memory of a run with a published model at its own size, before it is fetched."""
+    """The memory of a run with a published model, at its own size unless told, before it is fetched."""
     dtype = DTYPES[preset.dtype]
     model = shape_model(
         preset.pipeline, preset.networks, preset.settings, dtype=dtype, checkpointing=checkpointing
     )
     return estimate(
         model,
-        height=preset.height,
-        width=preset.width,
-        num_frames=preset.num_frames,
+        height=height or preset.height,
+        width=width or preset.width,
+        num_frames=num_frames or preset.num_frames,
         guidance_scale=preset.guidance_scale,
         anchors=anchors,
         gradient_mode=gradient_mode,

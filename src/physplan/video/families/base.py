@@ -71,6 +71,8 @@ class FamilyModel(ABC):
     preview_mode: WindowMode = "trailing"
     batched_guidance: ClassVar[bool] = True  # whether the library's pipeline runs both branches as one batch
 
+    has_dynamic_cfg: ClassVar[bool] = False
+
     codec: Codec
     offload: str = "none"
     denoiser_checkpointing: Checkpointing | None = None
@@ -113,6 +115,10 @@ class FamilyModel(ABC):
         use_dynamic_cfg: bool = False,
         fps: int | None = None,
     ) -> Conditioning:
+        if not 1 <= num_inference_steps <= 1000:
+            raise PhysPlanError(f"A run has 1 to 1000 steps, not {num_inference_steps}: 50 is usual.")
+        if use_dynamic_cfg and not self.has_dynamic_cfg:
+            raise PhysPlanError(f"{self.name} has no dynamic classifier-free guidance: turn it off.")
         return self.condition(
             Request(
                 image=image,

@@ -64,6 +64,7 @@ class CogVideoX(FamilyModel):
     """v-prediction, zero terminal SNR; the picture's latent is concatenated to the noisy ones by channel."""
 
     name = "cogvideox"
+    has_dynamic_cfg = True
 
     def __init__(self, *, transformer: Any, scheduler: Any, codec: Codec, encode_text: EncodeText) -> None:
         self.denoiser = transformer

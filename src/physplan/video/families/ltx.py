@@ -39,14 +39,15 @@ class LTXCodec:
         mean, std = (channel_stats(v, latents) for v in (self.vae.latents_mean, self.vae.latents_std))
         scaled = latents * std / self.vae.config.scaling_factor + mean
         time = None
-        if self.vae.config.timestep_conditioning:
-            # The same noise every time: previews of one latent must not differ from call to call.
-            generator = torch.Generator().manual_seed(0)
-            noise = torch.randn(scaled.shape, generator=generator).to(scaled)
-            scaled = (1 - self.decode_noise) * scaled + self.decode_noise * noise
-            time = torch.tensor([self.decode_timestep], device=scaled.device, dtype=self.vae.dtype)
-        with tiling(self.vae, tiled):
-            return to_unit(self.vae.decode(scaled.to(self.vae.dtype), time, return_dict=False)[0])
+        # Some versions draw noise while they decode; two previews of one latent must be the same.
+        with torch.random.fork_rng(devices=[latents.device] if latents.is_cuda else []):
+            torch.manual_seed(0)
+            if self.vae.config.timestep_conditioning:
+                noise = torch.randn(scaled.shape).to(scaled)
+                scaled = (1 - self.decode_noise) * scaled + self.decode_noise * noise
+                time = torch.tensor([self.decode_timestep], device=scaled.device, dtype=self.vae.dtype)
+            with tiling(self.vae, tiled):
+                return to_unit(self.vae.decode(scaled.to(self.vae.dtype), time, return_dict=False)[0])
 
 
 def words(pipe: Any, encoders: Encoders) -> EncodeWords:
