@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -15,9 +16,10 @@ from physplan.errors import PhysPlanError
 from physplan.sandbox.models.autoencoder import GROUP, FrameGroupAutoencoder
 from physplan.sandbox.models.text import encode_prompts
 from physplan.sandbox.world.render import FRAMES
-from physplan.video.families.base import to_unit
+from physplan.video.families.base import Request, to_unit
 from physplan.video.families.cogvideox import CogVideoX
 from physplan.video.frames import FrameLayout, Window
+from physplan.video.protocol import Conditioning
 
 SIZE = 96
 
@@ -78,6 +80,20 @@ class SandboxVideo(CogVideoX):
                 f" width {SIZE} and num_frames {FRAMES}, not {height}, {width} and {num_frames}."
             )
         return super().check_size(height=height, width=width, num_frames=num_frames)
+
+    def condition(self, run: Request) -> Conditioning:
+        """The picture stands beside every latent, not only the first."""
+        found = super().condition(run)
+        picture = found.inputs["picture"][:, :, :1].expand_as(found.latents)
+        return replace(found, inputs={**found.inputs, "picture": picture})
+
+    def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
+        """The network sees departures from the picture p: with z = alpha z0 + sigma xi, those are z - alpha p,
+        and their v is v + sigma p. What stays as it is then needs no learning."""
+        picture: Tensor = conditioning.inputs["picture"]
+        noise = conditioning.noise
+        departure = super().denoise(latents - noise.alpha(n) * picture, n, conditioning, rows)
+        return departure - noise.sigma(n) * picture
 
     def decode_window(self, latents: Tensor, window: Window) -> Tensor:
         """Only the latent that holds the frame is decoded: groups do not see each other."""

@@ -109,13 +109,16 @@ def video_loss(
     steps: Tensor,
     rotary: tuple[Tensor, Tensor],
 ) -> Tensor:
-    """Error of v, counted more where the clip departs from its first frame. clean: [B, C, L, h, w]."""
+    """Error of v, counted more where the clip departs from its first frame. clean: [B, C, L, h, w].
+
+    The network works on departures from the picture, as `SandboxVideo.denoise` has it: what stays as it is
+    has the answer zero everywhere, and only what changes has to be learned.
+    """
     noise = torch.randn_like(clean)
     alpha, sigma = abar[steps].sqrt().view(-1, 1, 1, 1, 1), (1 - abar[steps]).sqrt().view(-1, 1, 1, 1, 1)
-    noisy = alpha * clean + sigma * noise
-    picture = torch.zeros_like(clean)
-    picture[:, :, :1] = clean[:, :, :1]
-    joined = torch.cat([noisy, picture], dim=1).transpose(1, 2)
+    picture = clean[:, :, :1].expand_as(clean)
+    departure = clean - picture
+    joined = torch.cat([alpha * departure + sigma * noise, picture], dim=1).transpose(1, 2)
     out = transformer(
         hidden_states=joined,
         encoder_hidden_states=text,
@@ -123,9 +126,9 @@ def video_loss(
         image_rotary_emb=rotary,
         return_dict=False,
     )[0].transpose(1, 2)
-    moving = (clean - clean[:, :, :1]).abs().mean(dim=1, keepdim=True).clamp(max=1.0)
+    moving = departure.abs().mean(dim=1, keepdim=True).clamp(max=1.0)
     weight = 1.0 + 3.0 * moving
-    error = (out - (alpha * noise - sigma * clean)).square()
+    error = (out - (alpha * noise - sigma * departure)).square()
     return (error * weight).sum() / (weight.sum() * clean.shape[1])
 
 
