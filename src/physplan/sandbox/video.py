@@ -88,7 +88,7 @@ class SandboxVideo(CogVideoX):
         return replace(found, inputs={**found.inputs, "picture": picture})
 
     def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
-        """The network sees departures from the picture p: with z = alpha z0 + sigma xi, those are z - alpha p,
+        """The network sees departures from the picture p: if z = alpha z0 + sigma xi, those are z - alpha p,
         and their v is v + sigma p. What stays as it is then needs no learning."""
         picture: Tensor = conditioning.inputs["picture"]
         noise = conditioning.noise
