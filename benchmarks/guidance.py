@@ -1,16 +1,216 @@
-"""What one guided repeat costs."""
+"""What one guided repeat costs: CPU time and saved activations, for every method and number of events.
+
+    make bench-guidance            (or: python -m benchmarks.guidance --rounds 9 --model cogvideox)
+
+All methods and event counts take turns, round by round, in one process on one thread; medians are printed.
+The tiny CogVideoX has the proportion that decides the outcome from the real one: a denoiser's batch of two
+costs as much as some ten decoded windows (in CogVideoX-I2V-5B 664 and 58.8 TFLOP: eleven).
+"""
 
 from __future__ import annotations
 
+import argparse
+import statistics
+import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import torch
+from PIL import Image
 from torch import Tensor
+
+from benchmarks.pictures import ColourFeatures, box, disc, evidence_of, ground_depth, paint
+from physplan.errors import PhysPlanError
+from physplan.graph import EventChain, GraphEdit, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
+from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
+from physplan.guidance.gradients import Direction, direction
+from physplan.guidance.sampler import anchor_windows
+from physplan.perception import DepthEstimator, Evidence, FeatureEncoder
+from physplan.video.protocol import VideoModel
+
+EVENTS = (1, 3, 5, 7)
+FAST = GuidanceConfig(combine_at="features", unconditional_grad=False)
+METHODS = {
+    "frame_guidance": FRAME_GUIDANCE,
+    "exact": GuidanceConfig(),
+    "fused": replace(FAST, gradient="fused"),
+    "direct": replace(FAST, gradient="direct"),
+    "fused, terms apart": GuidanceConfig(gradient="fused"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """A model with all that a guided repeat needs."""
+
+    name: str
+    model: VideoModel
+    encoder: FeatureEncoder
+    depth: DepthEstimator
+    size: tuple[int, int]
+    num_frames: int
+
+
+def tiny_cogvideox() -> Bench:
+    """Random weights of the real classes; see the module's docstring for its proportions."""
+    from diffusers import AutoencoderKLCogVideoX, CogVideoXDDIMScheduler, CogVideoXTransformer3DModel
+
+    from physplan.video.families.cogvideox import CogVideoX, CogVideoXCodec
+
+    torch.manual_seed(0)
+    transformer = CogVideoXTransformer3DModel(
+        num_attention_heads=8,
+        attention_head_dim=64,
+        in_channels=8,
+        out_channels=4,
+        num_layers=16,
+        sample_width=4,
+        sample_height=4,
+        sample_frames=49,
+        text_embed_dim=32,
+        time_embed_dim=64,
+        max_text_seq_length=16,
+        use_rotary_positional_embeddings=True,
+    )
+    vae = AutoencoderKLCogVideoX(
+        down_block_types=("CogVideoXDownBlock3D",) * 4,
+        up_block_types=("CogVideoXUpBlock3D",) * 4,
+        block_out_channels=(4, 4, 8, 8),
+        latent_channels=4,
+        layers_per_block=1,
+        norm_num_groups=2,
+        sample_height=32,
+        sample_width=32,
+    )
+    for module in (transformer, vae):
+        module.eval().requires_grad_(False)
+    scheduler = CogVideoXDDIMScheduler(
+        prediction_type="v_prediction",
+        rescale_betas_zero_snr=True,
+        timestep_spacing="trailing",
+        clip_sample=False,
+    )
+    model = CogVideoX(
+        transformer=transformer,
+        scheduler=scheduler,
+        codec=CogVideoXCodec(vae),
+        encode_text=lambda prompts: torch.zeros(len(prompts), 16, 32),
+    )
+    return Bench(
+        name="tiny CogVideoX",
+        model=model,
+        encoder=ColourFeatures(channels=64),
+        depth=ground_depth,
+        size=(32, 32),
+        num_frames=49,
+    )
+
+
+def sandbox() -> Bench:
+    from physplan.sandbox.components import load_depth, load_encoder, load_video
+    from physplan.sandbox.video import SIZE
+    from physplan.sandbox.world.render import FRAMES
+
+    return Bench(
+        name="sandbox",
+        model=load_video(),
+        encoder=load_encoder(),
+        depth=load_depth(),
+        size=(SIZE, SIZE),
+        num_frames=FRAMES,
+    )
+
+
+MODELS: dict[str, Callable[[], Bench]] = {"cogvideox": tiny_cogvideox, "sandbox": sandbox}
+
+
+def busy_plan(events: int, num_frames: int, size: tuple[int, int]) -> tuple[EventChain, Evidence]:
+    """Four objects, of which a ball goes from place to place while a log burns and a balloon grows."""
+    height, width = size
+    red, teal, dark, wood = (0.85, 0.2, 0.15), (0.1, 0.75, 0.6), (0.12, 0.12, 0.14), (0.5, 0.32, 0.15)
+    names = ("ball#1", "balloon#2", "crate#3", "log#4")
+    edits: list[list[GraphEdit]] = []
+    pictures = []
+    for event in range(events + 1):
+        radius = width * (0.08 + 0.01 * event)
+        char = 1 - event / (events + 1)
+        layers = {
+            "ball#1": (disc(size, width * (0.15 + 0.07 * event), height * 0.3, width * 0.09), red),
+            "balloon#2": (disc(size, width * 0.75, height * 0.25, radius), teal),
+            "crate#3": (box(size, width // 2, height * 5 // 8, width * 7 // 8, height * 7 // 8), dark),
+            "log#4": (
+                box(size, width // 16, height * 11 // 16, width * 7 // 16, height * 13 // 16),
+                (wood[0] * char, wood[1] * char, wood[2] * char),
+            ),
+        }
+        pictures.append((paint(size, *layers.values()), {node: mask for node, (mask, _) in layers.items()}))
+        if event:
+            edits.append(
+                [
+                    Update("log#4", "surface", f"charred {event}"),
+                    Update("balloon#2", "extent", f"size {event}"),
+                ]
+            )
+    edits[0].append(Link("ball#1", "near", "crate#3"))
+    changed = [("log#4", "balloon#2", "ball#1", "crate#3"), *[("log#4", "balloon#2")] * (events - 1)]
+    chain = EventChain.build(
+        prompt="a ball rolls, a log burns, a balloon grows",
+        num_frames=num_frames,
+        graph=StateGraph([Node(name, name.split("#")[0]) for name in names], []),
+        deltas=[
+            PhysicalDelta(tuple(StateChange(node, "later", "time passes") for node in nodes), 0.95 / events)
+            for nodes in changed
+        ],
+        edits=edits,
+    )
+    return chain, evidence_of(chain, *pictures)
+
+
+def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[], Direction]:
+    """One guided repeat in the layout stage, ready to run."""
+    chain, evidence = busy_plan(events, bench.num_frames, bench.size)
+    pixels = (evidence.first.image.permute(1, 2, 0) * 255).byte().numpy()
+    conditioning = bench.model.prepare(
+        image=Image.fromarray(pixels),
+        prompt=chain.prompt,
+        height=bench.size[0],
+        width=bench.size[1],
+        num_frames=bench.num_frames,
+        num_inference_steps=20,
+        guidance_scale=6.0,
+        generator=torch.Generator().manual_seed(0),
+    )
+    objective = build_objective(
+        config.losses,
+        chain,
+        evidence,
+        encoder=bench.encoder,
+        depth=bench.depth,
+        size=bench.size,
+        device=bench.model.device,
+        config=config.measure,
+    )
+    windows = anchor_windows(bench.model, conditioning, chain.anchors, config)
+
+    def once() -> Direction:
+        return direction(
+            bench.model,
+            conditioning,
+            conditioning.latents,
+            2,
+            objective=objective,
+            windows=windows,
+            config=config,
+            weighted=True,
+            progress=0.1,
+        )
+
+    return once
 
 
 def peak_saved_bytes(function: Callable[[], object]) -> int:
     """The most bytes that autograd keeps for backward passes at any one time while `function` runs."""
-    alive: dict[int, tuple[int, int]] = {}  # storage -> (bytes, uses)
+    alive: dict[int, tuple[int, int]] = {}  # storage -> (bytes, holders)
     peak = 0
 
     class Held:
@@ -21,17 +221,65 @@ def peak_saved_bytes(function: Callable[[], object]) -> int:
             self.tensor = tensor.detach()  # an output that held its own graph would never be freed
             storage = tensor.untyped_storage()
             self.key = storage.data_ptr()
-            size, uses = alive.get(self.key, (storage.nbytes(), 0))
-            alive[self.key] = (size, uses + 1)
+            size, holders = alive.get(self.key, (storage.nbytes(), 0))
+            alive[self.key] = (size, holders + 1)
             peak = max(peak, sum(entry[0] for entry in alive.values()))
 
         def __del__(self) -> None:
-            size, uses = alive[self.key]
-            if uses == 1:
-                del alive[self.key]
-            else:
-                alive[self.key] = (size, uses - 1)
+            size, holders = alive.pop(self.key)
+            if holders > 1:
+                alive[self.key] = (size, holders - 1)
 
     with torch.autograd.graph.saved_tensors_hooks(Held, lambda held: held.tensor):
         function()
     return peak
+
+
+def measure(bench: Bench, rounds: int) -> None:
+    runs = {(name, k): repeat_of(bench, k, config) for name, config in METHODS.items() for k in EVENTS}
+    kept, active = {}, {}
+    for key, run in runs.items():
+        found: list[Direction] = []
+        kept[key] = peak_saved_bytes(lambda run=run, found=found: found.append(run()))
+        active[key] = sum(term.gradient_norm is not None for term in found[0].terms) / key[1]
+    seconds: dict[tuple[str, int], list[float]] = {key: [] for key in runs}
+    for turn in range(rounds):
+        for key, run in runs.items():
+            if key[0] == "exact" and turn % 3:  # slow, so a third of the rounds must do
+                continue
+            start = time.process_time()
+            run()
+            seconds[key].append(time.process_time() - start)
+    median = {key: statistics.median(values) for key, values in seconds.items()}
+    print(f"\n{bench.name}: one guided repeat, CPU milliseconds / MB saved for backward, median of {rounds}")
+    print(f"{'':20}" + "".join(f"{f'K = {k}':>18}" for k in EVENTS) + "   active terms an anchor")
+    for name in METHODS:
+        cells = "".join(f"{1e3 * median[name, k]:9.0f} / {kept[name, k] / 1e6:6.1f}" for k in EVENTS)
+        print(f"{name:20}{cells}   {statistics.mean(active[name, k] for k in EVENTS):.1f}")
+    print(f"\n{'':20}{'time at K = 3':>16}{'per added event':>18}{'bytes, K = 7 / 1':>18}")
+    for name in METHODS:
+        added = (median[name, 7] - median[name, 1]) / 6 / median[name, 1]
+        ratio = median[name, 3] / median["frame_guidance", 3]
+        flat = kept[name, 7] / kept[name, 1]
+        print(f"{name:20}{f'{ratio:.2f} x FG':>16}{added:18.1%}{flat:18.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", choices=[*MODELS, "all"], default="all")
+    parser.add_argument("--rounds", type=int, default=7)
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    for name in MODELS if chosen.model == "all" else [chosen.model]:
+        try:
+            bench = MODELS[name]()
+        except PhysPlanError as error:
+            print(f"\n{name} is left out: {error}")
+            continue
+        measure(bench, chosen.rounds)
+
+
+if __name__ == "__main__":
+    main()

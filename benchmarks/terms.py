@@ -53,7 +53,8 @@ def optimise(
             break
         leaf = latent.clone().requires_grad_()
         change = torch.zeros_like(latent)
-        for term in objective.measure(0, painter.decode(leaf, sharpness), step / steps):
+        encoded = objective.encode(0, painter.decode(leaf, sharpness))
+        for term in objective.measure(0, encoded, step / steps):
             if term.value is None or term.region is None or term.value.detach() <= 1e-8:
                 continue
             (gradient,) = torch.autograd.grad(term.value, leaf, retain_graph=True)

@@ -11,6 +11,7 @@ from torch import Tensor
 from physplan.guidance import GuidanceConfig, MeasureConfig
 from physplan.guidance.gradients import Direction, direction
 from physplan.guidance.measurement import Measured
+from physplan.guidance.objective import measure_frame
 from physplan.guidance.regions import pool
 from physplan.guidance.sampler import anchor_windows
 from physplan.guidance.selection import TermSpec
@@ -52,7 +53,7 @@ def naive(setting, objective, config: GuidanceConfig) -> list[tuple[Measured, Te
     found = []
     for event, window in windows.items():
         frame = model.decode_window(clean[:, :, window.latents], window)
-        for term in objective.measure(event, frame, 0.0):
+        for term in measure_frame(objective, event, frame):
             if term.value is not None and term.value.requires_grad and term.value > config.measure.satisfied:
                 noisy, at_clean = torch.autograd.grad(term.value, (z, clean), retain_graph=True)
                 found.append((term, noisy, at_clean))
@@ -103,9 +104,11 @@ def test_one_term_is_the_same_direction_in_exact_and_fused(setting, objective_fo
         full = objective_for(config)
 
         class One:
-            def measure(self, event, frame, progress):
+            encode = full.encode
+
+            def measure(self, event, encoded, progress):
                 return tuple(
-                    m for m in full.measure(event, frame, progress) if str(m.spec) == "count(tray#2)"
+                    m for m in full.measure(event, encoded, progress) if str(m.spec) == "count(tray#2)"
                 )[:1]
 
         windows = {0: setting[2][0]}
@@ -114,14 +117,14 @@ def test_one_term_is_the_same_direction_in_exact_and_fused(setting, objective_fo
     torch.testing.assert_close(only(CONFIG), only(replace(CONFIG, gradient="fused")), rtol=1e-3, atol=1e-6)
 
 
-def test_combining_at_the_preview_needs_one_decoder_pass_per_anchor(setting, objective_for, monkeypatch):
+def test_combining_at_the_features_needs_one_decoder_pass_per_anchor(setting, objective_for, monkeypatch):
     from physplan.guidance.previews import Preview
 
     passes, back = [], Preview.back
     monkeypatch.setattr(
         Preview, "back", lambda self, *a, **k: passes.append(self.event) or back(self, *a, **k)
     )
-    config = replace(CONFIG, gradient="fused", combine_at="preview")
+    config = replace(CONFIG, gradient="fused", combine_at="features")
     found = run(setting, objective_for(config), config)
     assert passes == [0, 1]
     assert found.gradient.norm() > 0
@@ -148,8 +151,11 @@ def test_saved_activations_do_not_grow_with_the_number_of_events(setting, object
     objective = objective_for(config)
 
     class Copies:
-        def measure(self, event, frame, progress):
-            return objective.measure(0, frame, progress)
+        def encode(self, event, frame):
+            return objective.encode(0, frame)
+
+        def measure(self, event, encoded, progress):
+            return objective.measure(0, encoded, progress)
 
     peaks = []
     for count in (1, 3):
@@ -179,7 +185,11 @@ def test_without_gradient_in_the_unconditional_branch_the_gradient_differs_but_i
 class Broken:
     """One good term and others that are not: a NaN value, a NaN gradient, a skipped one."""
 
-    def measure(self, event: int, frame: Tensor, progress: float) -> tuple[Measured, ...]:
+    def encode(self, event: int, frame: Tensor) -> dict[str, Tensor]:
+        return {"frame": frame}
+
+    def measure(self, event: int, encoded: dict[str, Tensor], progress: float) -> tuple[Measured, ...]:
+        frame = encoded["frame"]
         mean = frame.mean()
         return (
             Measured(spec=TermSpec(event=event, name="good"), value=(frame**2).mean()),
@@ -191,12 +201,12 @@ class Broken:
         )
 
 
-@pytest.mark.parametrize("combine", ["clean", "preview"])
+@pytest.mark.parametrize("combine", ["clean", "features"])
 @pytest.mark.parametrize("mode", ["exact", "fused", "direct"])
 def test_broken_terms_are_skipped_and_reported_and_the_rest_goes_on(setting, mode, combine):
     class Good(Broken):
-        def measure(self, event, frame, progress):
-            return super().measure(event, frame, progress)[:1]
+        def measure(self, event, encoded, progress):
+            return super().measure(event, encoded, progress)[:1]
 
     config = replace(CONFIG, gradient=mode, combine_at=combine)
     found = run(setting, Broken(), config)

@@ -30,7 +30,7 @@ from physplan.video.sampling import draw_noise, sample
 
 SHORT = Schedule.linear(layout_steps=1, guided_steps=2, repeats=2)
 CONFIG = GuidanceConfig(
-    measure=MeasureConfig(threshold=0.3), schedule=SHORT, gradient="direct", combine_at="preview"
+    measure=MeasureConfig(threshold=0.3), schedule=SHORT, gradient="direct", combine_at="features"
 )
 
 

@@ -24,7 +24,7 @@ from physplan.graph import (
     Update,
 )
 from physplan.guidance import MeasureConfig, build_objective
-from physplan.guidance.objective import GraphObjective
+from physplan.guidance.objective import GraphObjective, measure_frame
 from physplan.guidance.selection import select_terms
 from physplan.guidance.targets import reference_picture
 from physplan.perception import Evidence
@@ -112,7 +112,7 @@ def test_a_consumed_object_is_described_by_the_latest_picture_that_shows_it():
 
 
 def test_what_the_segmenter_missed_is_skipped_with_a_reason_and_the_rest_goes_on():
-    measured = objective(evidence(**{"ice#1": 0})).measure(0, evidence().keyframes[0].image, 0.0)
+    measured = measure_frame(objective(evidence(**{"ice#1": 0})), 0, evidence().keyframes[0].image)
     skipped = {str(m.spec): m.skipped for m in measured if m.value is None}
     assert skipped == {
         "appearance(ice#1)": "ice#1: not found in keyframe 1",
@@ -122,7 +122,7 @@ def test_what_the_segmenter_missed_is_skipped_with_a_reason_and_the_rest_goes_on
 
 def test_a_term_without_a_matched_pair_is_skipped():
     empty = paint(SIZE)
-    measured = {str(m.spec): m for m in objective(evidence()).measure(0, empty, 0.0)}
+    measured = {str(m.spec): m for m in measure_frame(objective(evidence()), 0, empty)}
     assert "no instance" in (measured["appearance(ice#1)"].skipped or "")
     assert measured["count(ice#1)"].value is not None
 
@@ -157,7 +157,7 @@ def test_two_objects_that_look_alike_do_not_suppress_each_other():
             device=torch.device("cpu"),
             config=replace(config, ignore_lookalikes=ignore),
         )
-        at_keyframe = built.measure(0, seen.keyframes[0].image, 0.0)
+        at_keyframe = measure_frame(built, 0, seen.keyframes[0].image)
         total = sum(float(m.value) for m in at_keyframe if m.spec.name == "count" and m.value is not None)
         assert (total > 0.5) == bool(count)
 

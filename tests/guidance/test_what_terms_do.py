@@ -12,6 +12,7 @@ from torch import Tensor
 from physplan.graph import Term
 from physplan.guidance import MeasureConfig
 from physplan.guidance.measurement import Comparison, compare
+from physplan.guidance.objective import measure_frame
 from physplan.guidance.terms import centroid, depth_gap
 
 STORIES = {story.name.split("(")[0].strip(): story for story in stories()}
@@ -33,13 +34,13 @@ def seen(story: Story, picture: Tensor, node: str) -> Comparison:
 
 
 def values(story: Story, picture: Tensor) -> dict[str, float]:
-    measured = objective_of(story, MeasureConfig()).measure(0, picture, 1.0)
+    measured = measure_frame(objective_of(story, MeasureConfig()), 0, picture)
     return {str(term.spec): float(term.value) for term in measured if term.value is not None}
 
 
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
 def test_all_terms_are_zero_at_the_keyframe_and_one_is_not_at_the_start(story):
-    at_target = objective_of(story, MeasureConfig()).measure(0, story.target, 1.0)
+    at_target = measure_frame(objective_of(story, MeasureConfig()), 0, story.target)
     assert all(term.value is not None and float(term.value) <= 1e-6 for term in at_target)
     assert max(values(story, story.start).values()) > 1e-3
 
@@ -49,7 +50,7 @@ def test_all_terms_are_zero_at_the_keyframe_and_one_is_not_at_the_start(story):
 )
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
 def test_the_other_forms_are_zero_at_the_keyframe_as_well(story, settings):
-    at_target = objective_of(story, MeasureConfig(**settings)).measure(0, story.target, 1.0)
+    at_target = measure_frame(objective_of(story, MeasureConfig(**settings)), 0, story.target)
     assert all(term.value is not None and float(term.value) <= 1e-6 for term in at_target)
 
 
@@ -106,7 +107,7 @@ def test_filling_matched_instances_completes_a_spawned_object():
     speck = paint(SIZE, (APPEARS.evidence.first.masks["cloud#1"], WHITE), (box(SIZE, 30, 36, 34, 40), BLUE))
     counts = []
     for fill_matched in ("none", "spawned", "all"):
-        measured = objective_of(APPEARS, MeasureConfig(fill_matched=fill_matched)).measure(0, speck, 0.0)
+        measured = measure_frame(objective_of(APPEARS, MeasureConfig(fill_matched=fill_matched)), 0, speck)
         counts.append({str(term.spec): float(term.value) for term in measured if term.value is not None})
     assert counts[0]["count(puddle#2)"] == 0
     assert counts[1]["count(puddle#2)"] > 0.8
@@ -116,7 +117,7 @@ def test_filling_matched_instances_completes_a_spawned_object():
 def test_outside_the_regions_nothing_moves_at_lambda_zero():
     picture = run(MOVES, Term.POSITION, Term.COUNT)
     objective = objective_of(MOVES, MeasureConfig())
-    regions = [term.region for term in objective.measure(0, MOVES.start, 0.0) if term.region is not None]
+    regions = [term.region for term in measure_frame(objective, 0, MOVES.start) if term.region is not None]
     inside = torch.stack(regions).amax(0).repeat_interleave(2, 0).repeat_interleave(2, 1).bool()
     painter = Painter(MOVES.start, MOVES.target)
     start = painter.decode(painter.encode(MOVES.start), sharpness=4.0)

@@ -12,7 +12,7 @@ from physplan.guidance.schedule import Schedule
 from physplan.video.frames import WindowMode
 
 GradientMode = Literal["exact", "fused", "direct"]
-CombineAt = Literal["clean", "preview"]
+CombineAt = Literal["clean", "features"]
 WeightAt = Literal["clean", "noisy", "both"]
 Fill = Literal["occupancy", "log", "feature"]
 FillMatched = Literal["none", "spawned", "all"]

@@ -13,7 +13,7 @@ next anchor is decoded, so memory does not grow with the number of events. What 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -21,7 +21,7 @@ from torch import Tensor
 
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.objective import Objective
-from physplan.guidance.previews import Active, Preview, look
+from physplan.guidance.previews import Active, Preview, add, look, scale
 from physplan.guidance.records import TermRecord
 from physplan.guidance.regions import pool
 from physplan.guidance.update import finite, normalised, region_weights, with_norm_of
@@ -109,33 +109,48 @@ def direction(
 def _collect(
     collected: _Collected, preview: Preview, config: GuidanceConfig, outside: float, frozen: int
 ) -> None:
-    """Bring one anchor's terms to z0: apart (`exact`), weighted there, or combined before the decoder."""
+    """Bring one anchor's terms to z0: apart for `exact`; joined as they are, or each with the same length."""
     collected.idle += preview.idle
-    if not preview.active:
+    terms, place = preview.active, preview.window.latents
+    given = max(0, frozen - place.start)  # the picture's own latents are not moved
+    if config.normalise == "whole":
+        collected.cotangent[:, :, place] += _join(collected, preview, given)[0]
         return
-    place = preview.window.latents
-    keep_clear = max(0, frozen - place.start)  # the given picture's own latents are not moved
-    together = config.normalise == "whole" or (config.gradient != "exact" and config.combine_at == "preview")
-    if together:
-        pixels = torch.zeros_like(preview.frame)
-        for term in preview.active:
-            collected.norms.append((term, term.pixels.norm()))
-            if config.normalise == "whole":
-                pixels += term.spec.weight * finite(term.pixels)
-            else:
-                pixels += _weighted(term, term.pixels, config, outside)
-        gradient = collected.shared(preview.back(pixels))
-        gradient[:, :, :keep_clear] = 0
-        collected.cotangent[:, :, place] += gradient
+    weighs = config.gradient == "direct" or config.weight_at != "noisy"
+    if config.gradient != "exact" and config.combine_at == "features":
+        joined, used = _join(collected, preview, given, unit=True)
+        length = math.sqrt(sum(term.spec.weight**2 for term in used))  # as if the terms were orthogonal
+        joined = length * normalised(joined)
+        collected.cotangent[:, :, place] += (
+            _union_weights(used, joined, outside) * joined if weighs else joined
+        )
         return
-    for left, term in zip(range(len(preview.active))[::-1], preview.active, strict=True):
-        gradient = preview.back(term.pixels, again=left > 0)
-        gradient[:, :, :keep_clear] = 0
+    for left, term in zip(range(len(terms))[::-1], terms, strict=True):
+        gradient = preview.back(term.gradient, again=left > 0)
+        gradient[:, :, :given] = 0
         if config.gradient == "exact":
             collected.apart.append((term, preview.window, gradient))
-        else:
-            collected.norms.append((term, gradient.norm()))
-            collected.cotangent[:, :, place] += _weighted(term, gradient, config, outside)
+            continue
+        collected.norms.append((term, gradient.norm()))
+        alone = term.spec.weight * normalised(gradient)
+        collected.cotangent[:, :, place] += _weights(term, alone, outside) * alone if weighs else alone
+
+
+def _join(
+    collected: _Collected, preview: Preview, given: int, *, unit: bool = False
+) -> tuple[Tensor, list[Active]]:
+    """The sum of the sound terms at the latent slice, in one pass; with `unit` each is normalised first."""
+    norms = [(term, term.norm) for term in preview.active]
+    collected.norms += norms
+    sound = [(term, norm) for term, norm in norms if norm.isfinite() and norm > 0]
+    if not sound:
+        return torch.zeros_like(preview.latents), []
+    total = add(
+        scale(term.gradient, term.spec.weight / norm if unit else term.spec.weight) for term, norm in sound
+    )
+    gradient = collected.shared(preview.back(total))
+    gradient[:, :, :given] = 0
+    return gradient, [term for term, _ in sound]
 
 
 def _pass_back(
@@ -162,16 +177,14 @@ def _pass_back(
     noisy = with_norm_of(noisy, collected.cotangent)
     if config.weight_at == "clean":
         return noisy
-    regions = torch.stack([_weights(term, noisy, outside) for term, _ in collected.norms])
-    return regions.amax(0) * noisy
+    return _union_weights([term for term, _ in collected.norms], noisy, outside) * noisy
 
 
-def _weighted(term: Active, gradient: Tensor, config: GuidanceConfig, outside: float) -> Tensor:
-    """One summand of eq. 10, at z0 or at the frame."""
-    unit = term.spec.weight * normalised(gradient)
-    if config.gradient == "fused" and config.weight_at == "noisy":
-        return unit
-    return _weights(term, gradient, outside) * unit
+def _union_weights(terms: Sequence[Active], like: Tensor, outside: float) -> Tensor:
+    """The weights of the union of the terms' regions."""
+    if not terms:
+        return like.new_ones(like.shape[-2:])
+    return torch.stack([_weights(term, like, outside) for term in terms]).amax(0)
 
 
 def _weights(term: Active, gradient: Tensor, outside: float) -> Tensor:

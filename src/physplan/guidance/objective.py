@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import torch
@@ -21,11 +21,22 @@ from physplan.registry import did_you_mean
 
 
 class Objective(Protocol):
-    """The terms of one event as functions of its decoded frame."""
+    """The terms of an event as functions of its decoded frame: a costly step, then a cheap one per term."""
 
-    def measure(self, event: int, frame: Tensor, progress: float) -> tuple[Measured, ...]:
-        """Its terms at `frame` [3, H, W]; `progress` in [0, 1] is the share of guided steps that are done."""
+    def encode(self, event: int, frame: Tensor) -> dict[str, Tensor]:
+        """What the event's terms read from `frame` [3, H, W], by name."""
         ...
+
+    def measure(self, event: int, encoded: Mapping[str, Tensor], progress: float) -> tuple[Measured, ...]:
+        """The event's terms; `progress` in [0, 1] is the share of guided steps that are done."""
+        ...
+
+
+def measure_frame(
+    objective: Objective, event: int, frame: Tensor, progress: float = 0.0
+) -> tuple[Measured, ...]:
+    """Both steps at once: the event's terms, differentiable in `frame`."""
+    return objective.measure(event, objective.encode(event, frame), progress)
 
 
 class GraphObjective:
@@ -47,15 +58,23 @@ class GraphObjective:
             chain, evidence, encoder=encoder, size=size, device=device, config=config
         )
 
-    def measure(self, event: int, frame: Tensor, progress: float) -> tuple[Measured, ...]:
-        target = self.targets[event]
+    def encode(self, event: int, frame: Tensor) -> dict[str, Tensor]:
+        """The features, and the nearness on the same grid for events with a depth term."""
         features = self.encoder(frame[None])[0]
-        nearness = None
-        if any(spec.name == Term.DEPTH for spec in target.terms):
-            grid = (features.shape[-2], features.shape[-1])
-            nearness = F.adaptive_avg_pool2d(normalise_depth(self.depth(frame[None])), grid)[0]
-        temperature = self.config.temperature_at(progress)
-        return measure_preview(target, features, nearness, config=self.config, temperature=temperature)
+        if all(spec.name != Term.DEPTH for spec in self.targets[event].terms):
+            return {"features": features}
+        grid = (features.shape[-2], features.shape[-1])
+        nearness = F.adaptive_avg_pool2d(normalise_depth(self.depth(frame[None])), grid)[0]
+        return {"features": features, "nearness": nearness}
+
+    def measure(self, event: int, encoded: Mapping[str, Tensor], progress: float) -> tuple[Measured, ...]:
+        return measure_preview(
+            self.targets[event],
+            encoded["features"],
+            encoded.get("nearness"),
+            config=self.config,
+            temperature=self.config.temperature_at(progress),
+        )
 
 
 class WholeFrameObjective:
@@ -64,8 +83,11 @@ class WholeFrameObjective:
     def __init__(self, evidence: Evidence, *, size: tuple[int, int], device: torch.device) -> None:
         self.keyframes = [resize(picture.image.to(device), size) for picture in evidence.keyframes]
 
-    def measure(self, event: int, frame: Tensor, progress: float) -> tuple[Measured, ...]:
-        value = F.mse_loss(frame, self.keyframes[event])
+    def encode(self, event: int, frame: Tensor) -> dict[str, Tensor]:
+        return {"frame": frame}
+
+    def measure(self, event: int, encoded: Mapping[str, Tensor], progress: float) -> tuple[Measured, ...]:
+        value = F.mse_loss(encoded["frame"], self.keyframes[event])
         return (Measured(spec=TermSpec(event=event, name="whole_frame"), value=value),)
 
 
@@ -75,8 +97,11 @@ class CustomObjective:
     def __init__(self, name: str, chain: EventChain, evidence: Evidence) -> None:
         self.name, self.loss, self.chain, self.evidence = name, LOSSES[name], chain, evidence
 
-    def measure(self, event: int, frame: Tensor, progress: float) -> tuple[Measured, ...]:
-        value, region = self.loss(frame, self.chain.events[event], self.evidence.keyframes[event])
+    def encode(self, event: int, frame: Tensor) -> dict[str, Tensor]:
+        return {"frame": frame}
+
+    def measure(self, event: int, encoded: Mapping[str, Tensor], progress: float) -> tuple[Measured, ...]:
+        value, region = self.loss(encoded["frame"], self.chain.events[event], self.evidence.keyframes[event])
         return (Measured(spec=TermSpec(event=event, name=self.name), value=value, region=region),)
 
 
@@ -84,8 +109,11 @@ class SumOfObjectives:
     def __init__(self, parts: list[Objective]) -> None:
         self.parts = parts
 
-    def measure(self, event: int, frame: Tensor, progress: float) -> tuple[Measured, ...]:
-        return tuple(m for part in self.parts for m in part.measure(event, frame, progress))
+    def encode(self, event: int, frame: Tensor) -> dict[str, Tensor]:
+        return {name: tensor for part in self.parts for name, tensor in part.encode(event, frame).items()}
+
+    def measure(self, event: int, encoded: Mapping[str, Tensor], progress: float) -> tuple[Measured, ...]:
+        return tuple(term for part in self.parts for term in part.measure(event, encoded, progress))
 
 
 # From a frame [3, H, W], the event it belongs to and the event's keyframe to a scalar and the region [h, w],

@@ -1,9 +1,9 @@
-"""The slice of the clean latent around an anchor, decoded, measured, and the way back to it."""
+"""The slice of the clean latent around an anchor, decoded and measured, and the way back to it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +17,8 @@ from physplan.guidance.selection import TermSpec
 from physplan.video.frames import Window
 from physplan.video.protocol import VideoModel
 
+Cotangent = Mapping[str, Tensor]  # a gradient at what an objective has encoded, by name
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Active:
@@ -25,24 +27,35 @@ class Active:
     spec: TermSpec
     region: Tensor | None
     value: float
-    pixels: Tensor  # its gradient [3, H, W] at the decoded frame
+    gradient: Cotangent  # at what it reads: the features, the nearness, the frame
+
+    @property
+    def norm(self) -> Tensor:
+        norm: Tensor = torch.stack([part.norm() for part in self.gradient.values()]).norm()
+        return norm
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Preview:
-    """x_i = D(z_{0|t}[J_i]), its terms, and the graph from the latent slice to the frame."""
+    """x_i = D(z_{0|t}[J_i]), its terms, and the graph from the latent slice to what the terms read."""
 
     event: int
     window: Window
     latents: Tensor  # the detached slice [1, C, length, H, W], a leaf
-    frame: Tensor  # [3, H, W], a function of it
+    frame: Tensor  # [3, H, W]
+    encoded: Mapping[str, Tensor]
     active: tuple[Active, ...]
     idle: tuple[TermRecord, ...]  # terms without a gradient: satisfied or skipped
     regions: Mapping[str, Tensor | None]  # of every term that was measured, by event and term
 
-    def back(self, pixels: Tensor, *, again: bool = False) -> Tensor:
-        """Pass a gradient at the frame back through the decoder; `again` when more of them follow."""
-        (gradient,) = torch.autograd.grad(self.frame, self.latents, pixels, retain_graph=again)
+    def back(self, cotangent: Cotangent, *, again: bool = False) -> Tensor:
+        """Pass back through encoder and decoder to the latent slice; `again` when more passes follow."""
+        (gradient,) = torch.autograd.grad(
+            [self.encoded[name] for name in cotangent],
+            self.latents,
+            list(cotangent.values()),
+            retain_graph=again,
+        )
         return gradient
 
 
@@ -57,12 +70,13 @@ def look(
     downscale: int = 1,
     satisfied: float = 0.0,
 ) -> Preview:
-    """Decode the window's frame from `clean` (detached) and measure it, term by term down to the pixels."""
+    """Decode the window's frame from `clean` (detached), and measure it from what the encoder sees."""
     latents = clean[:, :, window.latents].clone().requires_grad_()
     with torch.enable_grad():
         frame = model.decode_window(shrink(latents, downscale), window)
-        pixels = frame.detach().requires_grad_()
-        measured = objective.measure(event, pixels, progress)
+        encoded = objective.encode(event, frame)
+        leaves = {name: tensor.detach().requires_grad_() for name, tensor in encoded.items()}
+        measured = objective.measure(event, leaves, progress)
     active, idle = [], []
     for term, value in zip(measured, _values(measured), strict=True):
         if value is None:
@@ -72,17 +86,31 @@ def look(
         elif value <= satisfied or term.value is None or not term.value.requires_grad:
             idle.append(TermRecord.of(term.spec, value=value))
         else:
-            (gradient,) = torch.autograd.grad(term.value, pixels, retain_graph=True)
-            active.append(Active(spec=term.spec, region=term.region, value=value, pixels=gradient))
+            gradient = _gradient(term.value, leaves)
+            active.append(Active(spec=term.spec, region=term.region, value=value, gradient=gradient))
     return Preview(
         event=event,
         window=window,
         latents=latents,
         frame=frame,
+        encoded=encoded,
         active=tuple(active),
         idle=tuple(idle),
         regions={term.spec.label: term.region for term in measured if term.value is not None},
     )
+
+
+def add(cotangents: Iterable[Cotangent]) -> Cotangent:
+    """The sum, by name."""
+    total: dict[str, Tensor] = {}
+    for cotangent in cotangents:
+        for name, part in cotangent.items():
+            total[name] = total[name] + part if name in total else part
+    return total
+
+
+def scale(cotangent: Cotangent, factor: Tensor | float) -> Cotangent:
+    return {name: factor * part for name, part in cotangent.items()}
 
 
 def shrink(latents: Tensor, factor: int) -> Tensor:
@@ -90,6 +118,11 @@ def shrink(latents: Tensor, factor: int) -> Tensor:
     if factor == 1:
         return latents
     return F.avg_pool3d(latents, (1, factor, factor))
+
+
+def _gradient(value: Tensor, leaves: Mapping[str, Tensor]) -> Cotangent:
+    parts = torch.autograd.grad(value, list(leaves.values()), retain_graph=True, allow_unused=True)
+    return {name: part for name, part in zip(leaves, parts, strict=True) if part is not None}
 
 
 def _values(measured: tuple[Measured, ...]) -> list[float | None]:
