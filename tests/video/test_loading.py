@@ -115,6 +115,17 @@ def test_a_multistep_scheduler_is_exchanged_for_a_one_step_one(
     assert torch.isfinite(sample(model, prepare(model, picture))).all()
 
 
+@pytest.mark.parametrize(("name", "published"), [("wan22_5b", "WanPipeline"), ("ltx", "LTXPipeline")])
+def test_a_model_published_under_its_text_to_video_name_loads(
+    name: str, published: str, folder: Callable[[str], Path], tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(folder(name), tmp_path / name))
+    index = json.loads((copy / "model_index.json").read_text())
+    index = {k: v for k, v in index.items() if k not in ("image_encoder", "image_processor")}
+    (copy / "model_index.json").write_text(json.dumps({**index, "_class_name": published}))
+    assert load_video_model(copy).name == name.split("22")[0]
+
+
 def broken(folder: Path, tmp_path: Path, change: Callable[[Path], None]) -> Path:
     copy = Path(shutil.copytree(folder, tmp_path / "model"))
     change(copy)
@@ -197,6 +208,7 @@ def test_a_folder_of_something_else_is_one_sentence(tmp_path: Path) -> None:
         ({"dtype": "fp8"}, "precision 'fp8' is unknown: use bf16, fp16 or fp32"),
         ({"offload": "model"}, "on the CPU, use offload none"),
         ({"device": "cuda"}, "no CUDA device here"),
+        ({"device": "gpu0"}, "device 'gpu0' is unknown: use cpu, cuda"),
     ],
 )
 def test_options_that_cannot_be_met_are_one_sentence(

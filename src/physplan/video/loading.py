@@ -148,7 +148,10 @@ def _dtype(options: LoadOptions) -> torch.dtype:
 
 
 def _device(options: LoadOptions) -> torch.device:
-    device = torch.device(options.device)
+    try:
+        device = torch.device(options.device)
+    except RuntimeError as error:
+        raise PhysPlanError(f"The device {options.device!r} is unknown: use cpu, cuda or cuda:1.") from error
     if device.type == "cuda" and not torch.cuda.is_available():
         raise PhysPlanError("There is no CUDA device here: use --device cpu, or a machine with a GPU.")
     if options.offload == "model" and device.type == "cpu":
