@@ -67,7 +67,7 @@ def test_one_folder_through_all_changes(pp: PhysPlan, server: GeminiServer, ice:
     assert len(server.asked) == asked, "none of this is paid for"
     (folder / "video.mp4").unlink()
     assert done_by(pp, ice, folder) == ["video"]
-    (folder / "keyframes" / "1.png").write_bytes((folder / "keyframes" / "2.png").read_bytes())
+    (folder / "keyframes" / "1.png").write_bytes((folder / "frame.png").read_bytes())
     with pytest.raises(PhysPlanError, match="was changed after the run made it"):
         done_by(pp, ice, folder)
     (folder / "keyframes" / "1.png").unlink()

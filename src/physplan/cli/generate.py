@@ -82,8 +82,9 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         _show_forecast(pp.forecast(args.image, output_dir=folder, **given), pp)
         return 0
-    from physplan.cli.progress import Display
+    from physplan.cli.progress import Display, quiet_libraries
 
+    quiet_libraries()
     with Display(folder) as display:
         try:
             result = pp.generate(args.image, output_dir=folder, redo=args.redo, on_event=display, **given)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import torch
 
 from physplan.graph import EventChain
 from physplan.guidance.methods import method_config
-from physplan.pipeline.config import STAGES, Config
+from physplan.pipeline.config import STAGES, Config, VideoConfig
 from physplan.pipeline.identity import identity
 from physplan.pipeline.run import Run, identity_of
 from physplan.reasoning.clients.protocol import Usage
 from physplan.reasoning.prices import PriceTable
-from physplan.video.memory import MemoryEstimate, estimate_folder, estimate_preset, require_memory
+from physplan.video.memory import (
+    GradientMode,
+    MemoryEstimate,
+    estimate_folder,
+    estimate_preset,
+    require_memory,
+)
 from physplan.video.presets import VIDEO_PRESETS
 
 USUAL_EVENTS = 3
@@ -131,21 +138,26 @@ def _price(
 
 def _memory(run: Run, events: int) -> MemoryEstimate | None:
     """None for the sandbox, which needs less than a browser tab."""
-    video, mode = run.config.video, run.config.guidance.gradient if run.guided else "none"
+    video = run.config.video
     if video.model == "sandbox":
         return None
-    checkpointing = run.config.runtime.checkpointing
-    if video.source is not None and Path(video.source).is_dir():
-        return estimate_folder(
-            Path(video.source),
-            dtype=video.dtype or "bf16",
-            checkpointing=checkpointing,
-            height=video.height,
-            width=video.width,
-            num_frames=video.num_frames,
-            guidance_scale=video.guidance_scale,
-            anchors=events,
-            gradient_mode=mode,
-        )
-    preset = VIDEO_PRESETS[video.model]
-    return estimate_preset(preset, anchors=events, gradient_mode=mode, checkpointing=checkpointing)
+    mode = run.config.guidance.gradient if run.guided else "none"
+    return _estimate(video, mode, run.config.runtime.checkpointing, events)
+
+
+@cache  # the networks are run on shapes: seconds that a second run with the same settings need not wait
+def _estimate(video: VideoConfig, mode: GradientMode, checkpointing: bool, events: int) -> MemoryEstimate:
+    if video.source is None or not Path(video.source).is_dir():
+        preset = VIDEO_PRESETS[video.model]
+        return estimate_preset(preset, anchors=events, gradient_mode=mode, checkpointing=checkpointing)
+    return estimate_folder(
+        Path(video.source),
+        dtype=video.dtype or "bf16",
+        checkpointing=checkpointing,
+        height=video.height,
+        width=video.width,
+        num_frames=video.num_frames,
+        guidance_scale=video.guidance_scale,
+        anchors=events,
+        gradient_mode=mode,
+    )
