@@ -13,6 +13,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast, T5EncoderModel
 
 from physplan.errors import PhysPlanError
+from physplan.sandbox.models import departures
 from physplan.sandbox.models.autoencoder import GROUP, FrameGroupAutoencoder
 from physplan.sandbox.models.text import encode_prompts
 from physplan.sandbox.world.render import FRAMES
@@ -88,12 +89,14 @@ class SandboxVideo(CogVideoX):
         return replace(found, inputs={**found.inputs, "picture": picture})
 
     def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
-        """The network sees departures from the picture p: if z = alpha z0 + sigma xi, those are z - alpha p,
-        and their v is v + sigma p. What stays as it is then needs no learning."""
+        """The network works on departures from the picture: see `physplan.sandbox.models.departures`."""
         picture: Tensor = conditioning.inputs["picture"]
-        noise = conditioning.noise
-        departure = super().denoise(latents - noise.alpha(n) * picture, n, conditioning, rows)
-        return departure - noise.sigma(n) * picture
+        alpha, sigma = conditioning.noise.alpha(n), conditioning.noise.sigma(n)
+        departed = latents - alpha * picture
+        found = super().denoise(departures.inn(alpha, sigma) * departed, n, conditioning, rows)
+        return (
+            departures.skip(alpha, sigma) * departed + departures.out(alpha, sigma) * found - sigma * picture
+        )
 
     def decode_window(self, latents: Tensor, window: Window) -> Tensor:
         """Only the latent that holds the frame is decoded: groups do not see each other."""

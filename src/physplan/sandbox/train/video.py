@@ -15,6 +15,7 @@ from numpy.lib.format import open_memmap
 from torch import Tensor
 from tqdm import tqdm
 
+from physplan.sandbox.models import departures
 from physplan.sandbox.models.autoencoder import FrameGroupAutoencoder
 from physplan.sandbox.models.text import LENGTH, WIDTH, build_text_encoder, build_tokenizer, encode_prompts
 from physplan.sandbox.train.data import training_clip
@@ -109,27 +110,28 @@ def video_loss(
     steps: Tensor,
     rotary: tuple[Tensor, Tensor],
 ) -> Tensor:
-    """Error of v, counted more where the clip departs from its first frame. clean: [B, C, L, h, w].
+    """Error of the network's share of v, counted more where the clip departs from its first frame.
 
-    The network works on departures from the picture, as `SandboxVideo.denoise` has it: what stays as it is
-    has the answer zero everywhere, and only what changes has to be learned.
+    clean: [B, C, L, h, w].
     """
     noise = torch.randn_like(clean)
     alpha, sigma = abar[steps].sqrt().view(-1, 1, 1, 1, 1), (1 - abar[steps]).sqrt().view(-1, 1, 1, 1, 1)
     picture = clean[:, :, :1].expand_as(clean)
     departure = clean - picture
-    joined = torch.cat([alpha * departure + sigma * noise, picture], dim=1).transpose(1, 2)
-    out = transformer(
+    noisy = alpha * departure + sigma * noise
+    joined = torch.cat([departures.inn(alpha, sigma) * noisy, picture], dim=1).transpose(1, 2)
+    found = transformer(
         hidden_states=joined,
         encoder_hidden_states=text,
         timestep=steps,
         image_rotary_emb=rotary,
         return_dict=False,
     )[0].transpose(1, 2)
+    v = alpha * noise - sigma * departure
+    wanted = (v - departures.skip(alpha, sigma) * noisy) / departures.out(alpha, sigma)
     moving = departure.abs().mean(dim=1, keepdim=True).clamp(max=1.0)
     weight = 1.0 + 3.0 * moving
-    error = (out - (alpha * noise - sigma * departure)).square()
-    return (error * weight).sum() / (weight.sum() * clean.shape[1])
+    return ((found - wanted).square() * weight).sum() / (weight.sum() * clean.shape[1])
 
 
 def run(
