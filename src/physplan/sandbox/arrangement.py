@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-SKY = 0.1  # what is not nearer than this hangs at the wall, like the sun
+SKY = 0.14  # what is not nearer than this hangs at the wall, like the sun
 MIDDLE = (0.35, 0.85)  # depths of the row in which things act on each other
 TOUCHING, NEAR = 0.015, 0.10  # gaps between two things on one support
+DEPTH_STEP = 0.1
 OVERLAP = 0.15  # of the smaller box, for one thing to be in front of another
 ASIDE = 0.02  # how far two boxes may reach into each other and still be side by side
 
@@ -43,7 +44,8 @@ class Place:
 def spatial_relations(places: Sequence[Place], physical: Sequence[Triple], table: str | None) -> set[Triple]:
     """Contact, near, above, left of and in front of, given what holds, contains and carries what."""
     held = {b: (a, r) for a, r, b in physical}
-    middle = [p for p in places if p.in_middle and p.id != table]
+    # The depth of what hangs in the air is the hardest to see: unless it is at the wall, it is in the middle.
+    middle = [p for p in places if p.id != table and (p.in_middle or (p.id not in held and p.near > SKY))]
     standing = [p for p in middle if held.get(p.id) == (table, "support")]
     air = [p for p in middle if p.id not in held]
     above = dict(_above(air, standing, table))
@@ -52,7 +54,7 @@ def spatial_relations(places: Sequence[Place], physical: Sequence[Triple], table
         found |= {_ordered(sky, p) for p in standing}
     for part in (p for p in middle if held.get(p.id, ("", ""))[1] == "attachment"):
         whole = next(p for p in places if p.id == held[part.id][0])
-        if apart(part, whole) >= -ASIDE:
+        if not whole.box[0] <= part.x <= whole.box[2]:
             found.add(_ordered(part, whole))
     # What hangs above an object has its place by that; parts and contents have theirs by the whole.
     row = [
@@ -66,7 +68,11 @@ def spatial_relations(places: Sequence[Place], physical: Sequence[Triple], table
             if a.id in held and held.get(a.id) == held.get(b.id) and apart(a, b) >= -ASIDE:
                 found |= {(a.id, "contact", b.id)} if apart(a, b) <= TOUCHING else set()
                 found |= {(a.id, "near", b.id)} if TOUCHING < apart(a, b) <= NEAR else set()
-            if held.get(a.id) == held.get(b.id) and _covered(a, b) > OVERLAP and abs(a.near - b.near) > SKY:
+            if (
+                held.get(a.id) == held.get(b.id)
+                and _covered(a, b) > OVERLAP
+                and abs(a.near - b.near) > DEPTH_STEP
+            ):
                 found.add((a.id, "in front of", b.id) if a.near > b.near else (b.id, "in front of", a.id))
     return found
 

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.ndimage import binary_erosion
+from scipy.ndimage import binary_dilation, binary_erosion, label
 from torch import Tensor
 
 from physplan.graph import Edge, Node, StateGraph
-from physplan.perception import DepthEstimator, Segmenter
-from physplan.perception.protocol import normalise_depth
+from physplan.perception import DepthEstimator, Instance, Segmenter
 from physplan.sandbox.arrangement import Place, Triple, block_words, level_words, spatial_relations
 from physplan.sandbox.rules import TABLE, load_rules
 from physplan.sandbox.world.categories import CATEGORIES
@@ -23,8 +22,11 @@ from physplan.sandbox.world.sprites import PALETTE
 Mask = NDArray[np.bool_]
 Picture = NDArray[np.float32]  # [H, W, 3] in [0, 1]
 
-SMALLEST = 0.0012  # of the picture: less is noise of the segmenter
+SMALLEST = 0.0018  # of the picture: less is noise of the segmenter
 FRAGMENT = 0.2  # of the largest of its category: less is a piece of something else
+# A piece with a lower score that shares so much of its rim with a neighbour is part of that.
+UNSURE, BORDER = 0.72, 0.2
+STRAY = 0.04  # of a mask
 ATTACHED = 0.08  # how far a part may be from its whole
 SAME_DEPTH = 0.15  # farther apart in depth, one does not hold the other
 LOWER_PART = {"plant": 0.3}  # where the colour is told: of a plant, by its pot
@@ -48,24 +50,48 @@ def parse_picture(image: Tensor, *, segmenter: Segmenter, depth: DepthEstimator)
 @torch.no_grad()
 def look(image: Tensor, *, segmenter: Segmenter, depth: DepthEstimator) -> tuple[Seen, ...]:
     """Everything but the wall: numbered by category, then from left to right."""
-    nearness = normalise_depth(depth(image[None]))[0].float().cpu().numpy()
-    found = [
-        (instance.category, instance.mask.cpu().numpy().astype(bool))
-        for instance in segmenter.segment(image, CATEGORIES[1:])
-    ]
-    largest: Counter[str] = Counter()
-    for category, mask in found:
-        largest[category] = max(largest[category], int(mask.sum()))
-    kept = [
-        (category, mask)
-        for category, mask in found
-        if mask.sum() >= max(SMALLEST * mask.size, FRAGMENT * largest[category], 1)
-    ]
+    kept = list(_cleaned(segmenter.segment(image, CATEGORIES[1:])))
+    nearness = _nearness(depth(image[None])[0].float().cpu().numpy(), [mask for _, mask in kept])
     kept.sort(key=lambda item: (CATEGORIES.index(item[0]), np.nonzero(item[1])[1].mean()))
     return tuple(
         Seen(place=_place(f"{category}#{number}", category, mask, nearness), mask=mask)
         for number, (category, mask) in enumerate(kept, start=1)
     )
+
+
+def _cleaned(instances: Sequence[Instance]) -> Iterator[tuple[str, Mask]]:
+    """Categories and masks of whole things: one table, no specks, unsure pieces joined to what they touch."""
+    pieces = [(i.category, i.mask.cpu().numpy().astype(bool), i.score) for i in instances]
+    tables = [mask for category, mask, _ in pieces if category == TABLE]
+    if tables:
+        yield TABLE, _main_parts(np.any(tables, axis=0))
+    things = sorted((p for p in pieces if p[0] != TABLE and p[1].any()), key=lambda p: -p[2] * p[1].sum())
+    whole: list[tuple[str, Mask]] = []
+    for category, mask, score in things:
+        rim = binary_dilation(mask) & ~mask
+        touched = [int((rim & other).sum()) for _, other in whole]
+        if score < UNSURE and touched and max(touched) >= BORDER * rim.sum():
+            index = touched.index(max(touched))
+            whole[index] = whole[index][0], whole[index][1] | mask
+        elif mask.sum() >= max(SMALLEST * mask.size, 1):
+            whole.append((category, mask))
+    for category, mask in whole:
+        if mask.sum() >= FRAGMENT * max(other.sum() for name, other in whole if name == category):
+            yield category, _main_parts(mask)
+
+
+def _main_parts(mask: Mask) -> Mask:
+    """Without stray pixels, which would stretch a box: parts that are a small share are dropped."""
+    parts, _ = label(mask, structure=np.ones((3, 3)))
+    sizes = np.bincount(parts.ravel())
+    return mask & (sizes >= STRAY * mask.sum())[parts]
+
+
+def _nearness(depth: Picture, things: Sequence[Mask]) -> Picture:
+    """Depth from 0, the wall, to 1, the nearest; robust, since single pixels of an estimate may be off."""
+    wall = ~np.any(things, axis=0) if things else np.ones(depth.shape, dtype=bool)
+    far = float(np.median(depth[wall])) if wall.any() else float(np.quantile(depth, 0.02))
+    return (depth - far) / max(float(np.quantile(depth, 0.995)) - far, 1e-6)
 
 
 def describe(seen: Sequence[Seen], picture: Picture) -> StateGraph:
@@ -124,31 +150,37 @@ def _labels(seen: Sequence[Seen]) -> NDArray[np.int64]:
 def _support(thing: Seen, seen: Sequence[Seen], labels: NDArray[np.int64]) -> str | None:
     """What is just below the lowest edge: the table, a thing at the same depth, or nothing (in the air)."""
     rows, columns = np.nonzero(thing.mask)
-    step = max(1, round(0.015 * labels.shape[0]))
+    step = max(1, round(0.03 * labels.shape[0]))
     reach = rows.max() - max(step, 0.12 * (rows.max() - rows.min()))
     bottoms = {column: rows[columns == column].max() for column in np.unique(columns)}
-    attached = load_rules().attached
     votes: Counter[str | None] = Counter()
     for column, bottom in bottoms.items():
         if bottom < reach:
             continue
-        below = labels[min(bottom + step, labels.shape[0] - 1), column]
-        other = seen[below].place if below >= 0 else None
-        if other is None:
-            votes[None] += 1
-        elif other.category == TABLE:
-            votes[other.id] += 1
-        elif other.id != thing.place.id and other.category not in attached:
-            nearer = other.near - thing.place.near
-            if abs(nearer) <= SAME_DEPTH:
-                votes[other.id] += 1
-            elif nearer < 0:
-                votes[None] += 1  # something behind it, seen below it
+        under = labels[bottom + 1 : bottom + 1 + step, column]
+        votes.update(_vote(thing, [seen[i].place if i >= 0 else None for i in under]))
     if votes:
         return votes.most_common(1)[0][0]
     # Its foot is hidden by something nearer: it stands on the table, unless that begins below it.
     tables = (s.place for s in seen if s.place.category == TABLE)
     return next((table.id for table in tables if table.box[1] <= thing.place.box[3]), None)
+
+
+def _vote(thing: Seen, below: Sequence[Place | None]) -> Iterator[str | None]:
+    """What holds a thing by the few pixels under one point of its lowest edge, from top to bottom.
+
+    Slivers of wall or table between two outlines do not count; parts of something hold nothing.
+    """
+    parts = load_rules().attached
+    others = [p for p in below if p is None or (p.id != thing.place.id and p.category not in parts)]
+    for other in (p for p in others if p is not None and p.category != TABLE):
+        nearer = other.near - thing.place.near
+        if abs(nearer) <= SAME_DEPTH:
+            yield other.id
+        if nearer > -SAME_DEPTH:
+            return  # held by it, or hidden by it
+    if others:
+        yield next((p.id for p in others if p is not None and p.category == TABLE), None)
 
 
 def _nearest(part: Seen, wholes: Sequence[Seen]) -> Seen | None:
