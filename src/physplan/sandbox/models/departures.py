@@ -1,7 +1,7 @@
 """The denoiser's view: departures from the picture, scaled so that what stays needs no learning.
 
 With the picture's latent p, z = alpha z0 + sigma xi becomes r = z - alpha p = alpha d + sigma xi, where the
-departure d = z0 - p is zero wherever nothing happens. Its v is v + sigma p. As d varies far less than a latent,
+departure d = z0 - p is zero wherever nothing happens. Its v is v + sigma p. As d varies less than a latent,
 most of v is a multiple of r; the network F gives the rest, at unit scale: v_d = skip r + out F(inn r).
 """
 
