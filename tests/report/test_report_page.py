@@ -29,8 +29,12 @@ def folder(tmp_path: Path) -> RunFolder:
     folder = RunFolder(tmp_path)
     chain = melting_chain()
     identity = {
-        "video.width": 64, "video.height": 48, "video.model": "cogvideox-5b", "video.num_frames": 17,
-        "reasoner.model": None, "reasoner.name": "sandbox",
+        "video.width": 64,
+        "video.height": 48,
+        "video.model": "cogvideox-5b",
+        "video.num_frames": 17,
+        "reasoner.model": None,
+        "reasoner.name": "sandbox",
     }
     inputs = {"prompt": HOSTILE, "method": "physplan", "seed": 3, "plan": None}
     about = {"inputs": inputs, "identity": identity, "versions": {"physplan": "0"}}
@@ -109,13 +113,22 @@ def test_a_line_for_each_term_of_the_event_and_no_other() -> None:
         return {"event": event, "term": name, "objects": ["ice#1"], "value": value}
 
     steps = [
-        {"stage": "layout", "terms": [term(0, "count", 1.0), term(0, "extent", 0.5), term(1, "depth", 9.0)]},
+        {
+            "stage": "layout",
+            "terms": [
+                term(0, "position", 0.0),
+                term(0, "count", 1.0),
+                term(0, "extent", 0.5),
+                term(1, "depth", 9.0),
+            ],
+        },
         {"stage": "detail", "terms": [term(0, "count", 0.25), term(0, "extent", None)]},
     ]
     chart = loss_chart(steps, 0)
     assert chart.count("<polyline") == 2
     assert "1 → 0.25" in chart
     assert "depth" not in chart
+    assert "as it should be throughout: position of ice#1" in chart
     assert "No term" in loss_chart(steps, 2)
 
 

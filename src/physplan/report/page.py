@@ -36,7 +36,7 @@ def page(run: RunFiles) -> str:
         ("again", "How to make it again", again_section(run)),
     ]
     shown = [section for section in sections if section[2]]
-    links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in shown)
+    links = " ".join(f'<a href="#{name}">{title}</a>' for name, title, _ in shown)
     body = "".join(
         f'<section id="{name}"><h2>{title}</h2>{content}</section>' for name, title, content in shown
     )

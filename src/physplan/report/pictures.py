@@ -10,14 +10,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from PIL import Image
+from scipy.ndimage import distance_transform_edt
 from torch import Tensor
 
 from physplan.graph import EventChain
 from physplan.perception import KeyframeEvidence
-from physplan.perception.assignment import centroid
 from physplan.perception.images import to_picture, to_tensor
 
 SMALL = 320  # pixels; smaller pictures are enlarged, so that browsers do not blur them
@@ -50,8 +51,9 @@ def embed_file(path: Path) -> str:
 def graph_over_picture(chain: EventChain, first: KeyframeEvidence, width: float = 540.0) -> str:
     """G_0 where its objects are: a name on each, a line per relation; what was not found stands below."""
     height = width * first.image.shape[1] / first.image.shape[2]
-    found = {node: centroid(mask) * (width, height) for node, mask in first.masks.items()}
-    places = _spread({node: (float(x), float(y)) for node, (x, y) in found.items()}, width, height)
+    scale = width / first.image.shape[2]
+    found = {node: _middle(mask) for node, mask in first.masks.items()}
+    places = _spread({node: (scale * x, scale * y) for node, (x, y) in found.items()}, width, height)
     missing = [node.id for node in chain.graph.nodes if node.id not in places]
     bottom = height + (34 if missing else 0)
     gap = width / (len(missing) + 1)
@@ -82,6 +84,13 @@ def _tag(x: float, y: float, text: str, *, size: float, solid: bool) -> str:
         f'<text x="{x:.1f}" y="{y + size * 0.36:.1f}" '
         f'font-size="{size}" fill="{ink}" text-anchor="middle">{escape(text)}</text>'
     )
+
+
+def _middle(mask: Tensor) -> tuple[float, float]:
+    """(x, y) of the pixel farthest from the mask's edge: on a table, a place where nothing stands."""
+    inside = np.pad(mask.numpy(), 1)
+    y, x = np.unravel_index(int(distance_transform_edt(inside).argmax()), inside.shape)
+    return float(x) - 0.5, float(y) - 0.5
 
 
 def _spread(
@@ -122,7 +131,9 @@ def loss_chart(steps: Sequence[dict[str, Any]], event: int) -> str:
             if term["event"] == event and term["value"] is not None:
                 name = (term["term"], ", ".join(term["objects"]))
                 series.setdefault(name, []).append((number, float(term["value"])))
-    if not series:
+    reached = [name for name, points in series.items() if not any(value for _, value in points)]
+    series = {name: points for name, points in series.items() if name not in reached}
+    if not series and not reached:
         return "<p class='caption'>No term of this event could be measured.</p>"
     width, height, left, base = 330.0, 178.0, 30.0, 152.0
     across = (width - left - 8) / max(1, len(steps) - 1)
@@ -156,6 +167,9 @@ def loss_chart(steps: Sequence[dict[str, Any]], event: int) -> str:
             f"<li>{_sample(colour, dash)}{escape(term)} <small>{escape(objects)}</small>"
             f"<span>{points[0][1]:.3g} → {points[-1][1]:.3g}</span></li>"
         )
+    if reached:
+        names = ", ".join(f"{term} of {objects}" for term, objects in reached)
+        keys.append(f"<li><small>as it should be throughout: {escape(names)}</small></li>")
     drawn.append(
         f'<text x="{width - 8}" y="{height - 6}" font-size="11" text-anchor="end" fill="#98a2b3">'
         f"{len(steps)} guided repeats</text>"
