@@ -71,6 +71,8 @@ def save(model: nn.Module, folder: Path) -> None:
     shutil.rmtree(fresh, ignore_errors=True)
     model.half().save_pretrained(fresh, safe_serialization=True)  # type: ignore[operator]
     model.float()
+    if (folder / "README.md").exists():  # the model card outlives the weights it was written for: update it
+        shutil.copy(folder / "README.md", fresh)
     shutil.rmtree(folder, ignore_errors=True)
     fresh.rename(folder)
 
