@@ -21,10 +21,10 @@ from physplan.video.families.base import FamilyModel
 from physplan.video.loading import LoadOptions, load_video_model
 from physplan.video.memory import Saved, parameters
 
-FRAMES = {"cogvideox": 33, "wan": 33, "ltx": 65, "svd": 14}
+FRAMES = {"cogvideox": 25, "wan": 25, "ltx": 57, "svd": 14}
 
 
-def windows(model: FamilyModel, side: int, frames: int) -> None:
+def windows(label: str, model: FamilyModel, side: int, frames: int) -> None:
     layout = model.check_size(height=side, width=side, num_frames=frames)
     small = side // model.codec.spatial_ratio
     shape = (1, model.latent_channels, layout.num_latents, small, small)
@@ -43,7 +43,7 @@ def windows(model: FamilyModel, side: int, frames: int) -> None:
                 errors.append((preview - video[frame]).abs().mean().item() * 255)
             first, last = max(errors[:5]), errors[-1]
             print(
-                f"{model.name:10} {mode:9} {length:>3} {sum(errors) / frames:>8.2f} {max(errors):>8.2f}"
+                f"{label:12} {mode:9} {length:>3} {sum(errors) / frames:>8.2f} {max(errors):>8.2f}"
                 f" {first:>11.2f} {last:>8.2f} {neighbours:>11.2f} {1000 * seconds / frames:>9.0f}"
             )
 
@@ -78,16 +78,16 @@ def main() -> None:
             folders = [
                 tiny_models.build(name, Path(base) / name) for name in tiny_models.NAMES if name != "wan22"
             ]
-        print("family     window    len     mean      max  frames 0-4     last  neighbours  ms/frame")
+        print("model        window    len     mean      max  frames 0-4     last  neighbours  ms/frame")
         for folder in folders:
             model = load_video_model(folder, LoadOptions(checkpointing=False))
-            windows(model, arguments.side or 2 * model.side_multiple, FRAMES[model.name])
-        print("\nfamily     kept for one window's backward pass: plain, with checkpointing (MB)")
+            windows(folder.name, model, arguments.side or model.side_multiple, FRAMES[model.name])
+        print("\nmodel        kept for one window's backward pass: plain, with checkpointing (MB)")
         for folder in folders:
             plain, checked = (load_video_model(folder, LoadOptions(checkpointing=c)) for c in (False, True))
-            side = arguments.side or 2 * plain.side_multiple
+            side = arguments.side or plain.side_multiple
             kept = [activations(m, side, FRAMES[m.name]) / 1e6 for m in (plain, checked)]
-            print(f"{plain.name:10} {kept[0]:8.2f} {kept[1]:8.2f}")
+            print(f"{folder.name:12} {kept[0]:8.2f} {kept[1]:8.2f}")
 
 
 if __name__ == "__main__":
