@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev demo test test-slow lint mutants bench-graph bench-plan bench-scale
+.PHONY: help setup setup-dev demo test test-slow lint mutants bench-graph bench-plan bench-scale bench-guidance
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,3 +51,6 @@ bench-scale: $(VENV)/.dev ## Cases per second with 1 and 2 workers, and the engi
 
 bench-video: $(VENV)/.dev ## How well a window of latents shows a frame, per family and window length
 	OMP_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python benchmarks/video.py
+
+bench-guidance: $(VENV)/.base ## Time and memory of one guided repeat: Frame Guidance and the three gradient modes
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.guidance
