@@ -23,6 +23,7 @@ def check(result: Result, folder: Path, frames: int) -> None:
     made = {path.name for path in folder.iterdir()}
     assert made >= {"config.yaml", "plan.json", "keyframes", "evidence.safetensors", "latents.safetensors"}
     assert made >= {"losses.json", "video.mp4", "strip.png", "report.html", "log.txt", "preview.png"}
+    assert torch.equal(read_video(folder / "video.mkv").frames, result.video)
     assert read_video(folder / "video.mp4").metadata["preset"] == result_preset(folder)
 
 

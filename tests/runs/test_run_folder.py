@@ -68,8 +68,8 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
 
 def test_what_a_kill_left_half_written_is_swept_up(tmp_path: Path) -> None:
     (tmp_path / ".video-x1.mp4").write_text("half")
-    (tmp_path / "keyframes").mkdir()
-    (tmp_path / "keyframes" / ".1-x1.png").write_text("half")
+    (tmp_path / "calls" / "answers").mkdir(parents=True)
+    (tmp_path / "calls" / "answers" / ".1-x1.json").write_text("half")
     with RunFolder(tmp_path).opened():
         assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [".lock"]
 

@@ -198,7 +198,7 @@ def collect(run: Run, output_type: OutputType, *, keep: bool) -> Result:
 
     from physplan.video.files import read_video
 
-    video = read_video(run.folder / "video.mp4")
+    video = read_video(run.folder / "video.mkv")
     records = [record for stage in stages.GUIDED if (record := run.folder.record(stage.name))]
     return Result(
         video=convert(video.frames, output_type),

@@ -210,7 +210,9 @@ def make_video(run: Run) -> Made:
     video = run.folder / "video.mp4"
     about = {"method": run.inputs.method, "prompt": run.inputs.prompt, "video": run.config.video.model}
     metadata = run_metadata(seed=run.inputs.seed, preset=run.config.preset, **about)
-    write_video(video, shown, fps=run.config.video.fps or 8, metadata=metadata)
+    exact = run.folder / "video.mkv"  # without loss: what is measured must not be the codec
+    for path in (video, exact):
+        write_video(path, shown, fps=run.config.video.fps or 8, metadata=metadata)
     strip = run.folder / "strip.png"
     rows: list[tuple[str, Frames]] = [("video", shown)]
     anchors: tuple[int, ...] = ()
@@ -222,7 +224,7 @@ def make_video(run: Run) -> Made:
             states[anchor] = image
         rows.insert(0, ("keyframes", states))
     contact_sheet(rows, strip, marked=anchors, title=run.inputs.prompt)
-    return [video, strip], []
+    return [video, exact, strip], []
 
 
 def load_plan(run: Run) -> EventChain:

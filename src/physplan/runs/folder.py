@@ -102,12 +102,11 @@ class RunFolder:
         return self.path / "stages" / f"{stage}.json"
 
     def _remove_leftovers(self) -> None:
-        for folder in (self.path, *(path for path in self.path.iterdir() if path.is_dir())):
-            for leftover in folder.glob(LEFTOVER):
-                if leftover.is_dir():
-                    shutil.rmtree(leftover, ignore_errors=True)
-                else:
-                    leftover.unlink(missing_ok=True)
+        for leftover in list(self.path.rglob(LEFTOVER)):
+            if leftover.is_dir():
+                shutil.rmtree(leftover, ignore_errors=True)
+            else:
+                leftover.unlink(missing_ok=True)
 
 
 def _lock(descriptor: int, path: Path) -> None:
