@@ -182,7 +182,7 @@ def main() -> int:
     )
     parser.add_argument("--verbose", action="store_true", help="say what was wrong, scene by scene")
     args = parser.parse_args()
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)  # the networks are small: more threads only wait for each other
     eyes_for = trained_eyes if args.eyes == "trained" else perfect_eyes
     tally = measure_plans([scene("test", index) for index in range(args.scenes)], eyes_for)
     for name in tally.total:

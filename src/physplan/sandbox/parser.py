@@ -27,6 +27,7 @@ FRAGMENT = 0.2  # of the largest of its category: less is a piece of something e
 # A piece with a lower score that shares so much of its rim with a neighbour is part of that.
 UNSURE, BORDER = 0.72, 0.2
 STRAY = 0.04  # of a mask
+EDGE = 0.035  # of the picture's height
 ATTACHED = 0.08  # how far a part may be from its whole
 SAME_DEPTH = 0.15  # farther apart in depth, one does not hold the other
 LOWER_PART = {"plant": 0.3}  # where the colour is told: of a plant, by its pot
@@ -159,11 +160,14 @@ def _support(thing: Seen, seen: Sequence[Seen], labels: NDArray[np.int64]) -> st
             continue
         under = labels[bottom + 1 : bottom + 1 + step, column]
         votes.update(_vote(thing, [seen[i].place if i >= 0 else None for i in under]))
+    table = next((s.place for s in seen if s.place.category == TABLE), None)
+    below_edge = thing.place.box[3] - table.box[1] if table is not None else -1.0
     if votes:
-        return votes.most_common(1)[0][0]
+        found = votes.most_common(1)[0][0]
+        # At the table's far edge nothing stands: an outline that ends there hangs before the wall.
+        return None if table is not None and found == table.id and below_edge < EDGE else found
     # Its foot is hidden by something nearer: it stands on the table, unless that begins below it.
-    tables = (s.place for s in seen if s.place.category == TABLE)
-    return next((table.id for table in tables if table.box[1] <= thing.place.box[3]), None)
+    return table.id if table is not None and below_edge >= 0 else None
 
 
 def _vote(thing: Seen, below: Sequence[Place | None]) -> Iterator[str | None]:
