@@ -72,8 +72,9 @@ def direction(
     """The update direction at step n from the events in `windows`; regions count only if `weighted`."""
     passes = config.gradient != "direct"
     z = z.detach().requires_grad_(passes)
+    both = config.unconditional_grad or not passes  # without gradients one batch of both branches is faster
     with torch.set_grad_enabled(passes):
-        prediction = model.predict(z, n, conditioning, unconditional_grad=config.unconditional_grad)
+        prediction = model.predict(z, n, conditioning, unconditional_grad=both)
         clean = conditioning.noise.clean_estimate(z, prediction, n)
     outside = config.outside_weight if weighted else 1.0
     collected = _Collected(cotangent=torch.zeros_like(clean))

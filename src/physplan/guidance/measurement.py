@@ -104,6 +104,9 @@ def measure_preview(
         if not usable or (gone and spec.name == Term.DEPTH):
             measured.append(Measured(spec=spec, skipped="; ".join(gone)))
             continue
+        if spec.name == Term.COUNT and settled(compared[usable[0]], config):
+            measured.append(Measured(spec=spec, value=features.new_zeros(())))
+            continue
         value = evaluate(spec, {node: compared[node] for node in usable}, target, features, nearness, config)
         if value is None:
             measured.append(Measured(spec=spec, skipped=NO_PAIR))
@@ -126,7 +129,8 @@ def evaluate(
 ) -> Tensor | None:
     """The value of one term, summed over its objects; None when an instance set it needs is empty."""
     if spec.name == Term.COUNT:
-        return sum_of([count(seen, target, features, config) for seen in objects.values()])
+        (seen,) = objects.values()
+        return count(seen, target, features, config)
     paired = {node: seen for node, seen in objects.items() if seen.matching.pairs}
     if not paired:
         return None
@@ -155,11 +159,9 @@ def evaluate(
 
 
 def count(seen: Comparison, target: EventTarget, features: Tensor, config: MeasureConfig) -> Tensor:
-    """Eq. 6 for one object; a constant 0, without a graph to pass back through, when all is matched."""
+    """Eq. 6 for one object that is not settled."""
     parts = []
-    extra, missing = seen.matching.extra, seen.matching.missing
-    if config.fill_matched == "all" or (config.fill_matched == "spawned" and seen.spawned):
-        missing = tuple(range(len(seen.keyframe)))
+    extra, missing = seen.matching.extra, to_fill(seen, config)
     if extra and config.suppress == "occupancy":
         parts.append(terms.suppress(seen.logits.sigmoid(), seen.preview, extra))
     elif extra:
@@ -171,7 +173,19 @@ def count(seen: Comparison, target: EventTarget, features: Tensor, config: Measu
     elif missing:
         places = [seen.on_grid(seen.keyframe.mask(l)) for l in missing]
         parts += [terms.appearance(features, target.features, place, place) for place in places]
-    return sum_of(parts) if parts else features.new_zeros(())
+    return sum_of(parts)
+
+
+def to_fill(seen: Comparison, config: MeasureConfig) -> tuple[int, ...]:
+    """The keyframe instances to fill: those without a partner, or all of them if the settings say so."""
+    if config.fill_matched == "all" or (config.fill_matched == "spawned" and seen.spawned):
+        return tuple(range(len(seen.keyframe)))
+    return seen.matching.missing
+
+
+def settled(seen: Comparison, config: MeasureConfig) -> bool:
+    """Whether the count term is 0 whatever the occupancy: no gradient, no region to draw."""
+    return not seen.matching.extra and not to_fill(seen, config)
 
 
 def sum_of(values: list[Tensor]) -> Tensor:
