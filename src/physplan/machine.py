@@ -137,16 +137,33 @@ def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missi
         yield Missing("gpu", f"a CUDA GPU with {needs.gpu_memory_gb:.0f} GB", has)
 
 
+def video_memory(model: str) -> dict[str, Any] | None:
+    """Estimated peak GB of a published video model at its own size, by gradient mode and events."""
+    from physplan.video.estimates import estimates
+    from physplan.video.presets import VIDEO_PRESETS
+
+    if model not in estimates():
+        return None
+    preset = VIDEO_PRESETS[model]
+    size = f"{preset.num_frames} frames of {preset.width} x {preset.height}"
+    return {"model": model, "size": size, "peak_gb": estimates()[model]}
+
+
 def survey() -> dict[str, Any]:
     """All of it, as JSON."""
-    from physplan.presets import PRESETS
+    from physplan.presets import PRESETS, recipe
 
     memory, devices, folder = memory_gb(), gpus(), weights_folder()
     largest = max((gpu["memory_gb"] for gpu in devices), default=0.0)
     presets = {}
     for name, needs in PRESETS.items():
         lacking = [vars(item) for item in missing(needs, memory=memory, gpu_memory=largest)]
-        presets[name] = {"ready": not lacking, "about": needs.about, "missing": lacking}
+        presets[name] = {
+            "ready": not lacking,
+            "about": needs.about,
+            "missing": lacking,
+            "memory": video_memory(recipe(name)["video"]["model"]),
+        }
     return {
         "versions": versions(),
         "platform": f"{platform.system()} {platform.machine()}",

@@ -61,6 +61,21 @@ def _print(found: dict[str, Any]) -> None:
     for name, preset in found["presets"].items():
         ready = Text("ready", style="bold green") if preset["ready"] else Text("not yet", style="bold yellow")
         console.print(Text.assemble("\n", (name, "bold"), ": ", ready, (f"  {preset['about']}", "dim")))
+        if preset["memory"]:
+            console.print(Text(f"  {_memory(preset['memory'])}", style="dim"), soft_wrap=True)
         for item in preset["missing"]:
             line = Text.assemble(f"  - {item['kind']}: {item['what']}", (f"  {item['fix']}", "dim"))
             console.print(line, soft_wrap=True)
+
+
+def _memory(estimate: dict[str, Any]) -> str:
+    """One line: the peak per gradient mode, from the fewest events to the most."""
+    modes = []
+    for mode, peaks in estimate["peak_gb"].items():
+        fewest, *_, most = peaks.values()
+        span = f"{fewest} GB" if fewest == most else f"{fewest} to {most} GB"
+        modes.append(f"{'unguided' if mode == 'none' else mode} {span}")
+    return (
+        f"{estimate['model']}, {estimate['size']}, estimated peak for 1 to 7 events: {', '.join(modes)}"
+        " (other sizes: physplan generate --dry-run)"
+    )
