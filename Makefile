@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev demo test test-slow lint mutants bench-graph bench-plan bench-scale bench-guidance
+.PHONY: help setup setup-dev demo test test-slow lint mutants bench-graph bench-plan bench-scale bench-guidance bench-sandbox-models
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,3 +54,6 @@ bench-video: $(VENV)/.dev ## How well a window of latents shows a frame, per fam
 
 bench-guidance: $(VENV)/.base ## Time and memory of one guided repeat: Frame Guidance and the three gradient modes
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.guidance
+
+bench-sandbox-models: $(VENV)/.base ## What the sandbox's trained models reach on test scenes
+	$(BIN)/python benchmarks/sandbox_models.py

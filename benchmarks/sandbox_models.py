@@ -1,4 +1,4 @@
-"""The sandbox's models on test scenes that no training or tuning has seen: what each must reach, and what it does.
+"""The sandbox's models on test scenes that no training or tuning has seen: aims and figures.
 
 make bench-sandbox-models            (or: python benchmarks/sandbox_models.py --scenes 50 --only encoder)
 """
@@ -115,7 +115,8 @@ def depth_figures(count: int) -> list[Figure]:
 
 @torch.no_grad()
 def encoder_figures(count: int, threshold: float = 0.5, temperature: float = 0.1) -> list[Figure]:
-    """Eq. 4-5: the reference from the clean frame's mask, looked for in the clean and in the decoded frame."""
+    """Eq. 4-5: the reference from the clean frame's mask, looked for in the clean and in the decoded
+    frame."""
     encoder = load_encoder()
     scores: dict[str, list[float]] = {"clean": [], "decoded": []}
     for chosen, clip in test_scenes(count):
@@ -157,9 +158,15 @@ def sample_base(
 ) -> np.ndarray:
     generator = torch.Generator().manual_seed(seed)
     conditioning = model.prepare(
-        image=Image.fromarray(clip.frames[0]), prompt=chosen.prompt, height=96, width=96, num_frames=25,
-        num_inference_steps=steps, guidance_scale=guidance_scale, generator=generator,
-    )  # fmt: skip
+        image=Image.fromarray(clip.frames[0]),
+        prompt=chosen.prompt,
+        height=96,
+        width=96,
+        num_frames=25,
+        num_inference_steps=steps,
+        guidance_scale=guidance_scale,
+        generator=generator,
+    )
     latents = sample(model, conditioning)
     return model.decode(latents, conditioning.layout).permute(0, 2, 3, 1).numpy()
 
