@@ -65,7 +65,7 @@ def _cleaned(instances: Sequence[Instance]) -> Iterator[tuple[str, Mask]]:
     pieces = [(i.category, i.mask.cpu().numpy().astype(bool), i.score) for i in instances]
     tables = [mask for category, mask, _ in pieces if category == TABLE]
     if tables:
-        yield TABLE, _main_parts(np.any(tables, axis=0))
+        yield TABLE, main_parts(np.any(tables, axis=0))
     things = sorted((p for p in pieces if p[0] != TABLE and p[1].any()), key=lambda p: -p[2] * p[1].sum())
     whole: list[tuple[str, Mask]] = []
     for category, mask, score in things:
@@ -78,14 +78,15 @@ def _cleaned(instances: Sequence[Instance]) -> Iterator[tuple[str, Mask]]:
             whole.append((category, mask))
     for category, mask in whole:
         if mask.sum() >= FRAGMENT * max(other.sum() for name, other in whole if name == category):
-            yield category, _main_parts(mask)
+            yield category, main_parts(mask)
 
 
-def _main_parts(mask: Mask) -> Mask:
+def main_parts(mask: Mask) -> Mask:
     """Without stray pixels, which would stretch a box: parts that are a small share are dropped."""
     parts, _ = label(mask, structure=np.ones((3, 3)))
     sizes = np.bincount(parts.ravel())
-    return mask & (sizes >= STRAY * mask.sum())[parts]
+    kept: Mask = mask & (sizes >= STRAY * mask.sum())[parts]
+    return kept
 
 
 def _nearness(depth: Picture, things: Sequence[Mask]) -> Picture:

@@ -7,15 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import affine_transform, binary_erosion, binary_fill_holes, gaussian_filter
+from scipy.ndimage import (
+    affine_transform,
+    binary_dilation,
+    binary_erosion,
+    binary_fill_holes,
+    gaussian_filter,
+)
 
 Array = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
-#: Opacity of sheets of coloured glass; and of the inside of clear glass, which the mask of its rim encloses.
+#: The opacity of sheets of coloured glass; and what is clear, with an inside that its outline encloses.
 SHEETS: Mapping[str, float] = {"pane": 0.62}
-CLEAR: Mapping[str, float] = {"jar": 0.20, "glass": 0.25}
-GLASS_TINT = np.array([0.80, 0.91, 0.95], np.float32)
+CLEAR = ("jar", "glass")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,18 +51,15 @@ class Cutout:
     @classmethod
     def of(cls, image: Array, mask: Mask, category: str, plate: Array) -> Cutout:
         """`plate` is the picture without the thing: what shines through glass is taken out of its colour."""
+        if category in CLEAR:
+            alpha = matte(image, mask, plate, clear=True)
+            return cls(color=_unmixed(image, np.maximum(alpha, 0.15), plate, least=0.15), alpha=alpha)
         softness = 0.5 * mask.shape[0] / 96
         alpha = np.clip(gaussian_filter(mask.astype(np.float32), softness) * 1.25 - 0.1, 0, 1)
         color = _edged(_spread(_unmixed(image, alpha, plate), mask), mask)
         if opacity := SHEETS.get(category):
             color = np.clip((color - (1 - opacity) * plate) / opacity, 0, 1)
             alpha = alpha * opacity
-        elif opacity := CLEAR.get(category):
-            inside = binary_fill_holes(mask) & ~mask
-            soft = gaussian_filter(inside.astype(np.float32), softness) * opacity
-            weight = np.clip(alpha, 0, 1)[..., None]
-            color = color * weight + GLASS_TINT * (1 - weight)
-            alpha = np.maximum(alpha, soft)
         return cls(color=color.astype(np.float32), alpha=alpha.astype(np.float32))
 
     def posed(self, pose: Pose) -> Cutout:
@@ -80,9 +82,26 @@ class Cutout:
         return canvas * (1 - weight) + self.color * weight
 
 
-def _unmixed(image: Array, alpha: Array, plate: Array) -> Array:
+def matte(image: Array, mask: Mask, plate: Array, *, clear: bool = False) -> Array:
+    """Opacity [H, W] of a thing from where it differs from the picture without it: finer than a coarse mask.
+
+    What is well inside the mask belongs to it in any case, unless it is clear glass.
+    """
+    unit = max(1, round(mask.shape[0] / 96))
+    reach = binary_dilation(
+        binary_fill_holes(mask) if clear else mask, iterations=2 * unit if clear else unit
+    )
+    difference = gaussian_filter(np.abs(image - plate).max(-1), 0.3 * unit)
+    soft = (
+        np.clip((difference - 0.03) / 0.13, 0, 0.95) if clear else np.clip((difference - 0.07) / 0.10, 0, 1)
+    )
+    core = binary_erosion(mask, iterations=unit) & (not clear)
+    return np.where(core, 1.0, soft * reach).astype(np.float32)
+
+
+def _unmixed(image: Array, alpha: Array, plate: Array, least: float = 0.4) -> Array:
     """Pixels at an edge are part thing, part background: what they would be without the background."""
-    share = np.maximum(alpha, 0.4)[..., None]
+    share = np.maximum(alpha, least)[..., None]
     return np.clip((image - (1 - share) * plate) / share, 0, 1)
 
 

@@ -15,11 +15,12 @@ from physplan.errors import PhysPlanError
 from physplan.graph import Edge, Link, Spawn, Update
 from physplan.keyframes.protocol import EditRequest
 from physplan.sandbox.editor import fresh, retouch
-from physplan.sandbox.editor.cutout import CLEAR, SHEETS, Cutout, Pose
+from physplan.sandbox.editor.cutout import CLEAR, SHEETS, Cutout, Pose, matte
 from physplan.sandbox.editor.errors import LEVELS, err
 from physplan.sandbox.editor.fill import erase, hull, rows_from
 from physplan.sandbox.editor.placing import A_LITTLE, Box, Setting, poses
 from physplan.sandbox.editor.placing import LEVELS as WATER_LEVELS
+from physplan.sandbox.parser import main_parts
 from physplan.sandbox.world.scene import Scene
 
 Array = NDArray[np.float32]
@@ -27,7 +28,7 @@ Mask = NDArray[np.bool_]
 
 GLOW = {"flame": 7.0, "sun": 9.0}  # how far light reaches beyond an outline, in world units
 BOXES = ("block", "book", "crate", "domino", "pane", "shelf", "stopper")  # what has corners
-SAME_ROW = 0.06  # of the depth's range
+SAME_ROW = 0.10  # of the depth's range
 
 
 class SandboxEditor:
@@ -94,15 +95,16 @@ class _Drawing:
     def of(cls, request: EditRequest) -> _Drawing:
         assert request.first is not None
         image = np.asarray(request.image.convert("RGB"), dtype=np.float32) / np.float32(255)
-        masks = {id: mask.numpy() for id, mask in request.first.masks.items()}
+        masks = {id: main_parts(mask.numpy()) for id, mask in request.first.masks.items()}
         if any(mask.shape != image.shape[:2] for mask in masks.values()):
             raise PhysPlanError(
                 "The masks are not of the picture's size: segment the picture that is edited."
             )
-        setting = Setting.of(request.first, {id: _category(request, id) for id in masks})
-        drawing = cls(
-            request=request, image=image, masks=masks, setting=setting, poses=poses(request, setting)
-        )
+        categories = {id: _category(request, id) for id in masks}
+        masks = _refined(image, masks, categories, request)
+        setting = Setting.of(masks, request.first.depth.numpy(), categories)
+        placed = poses(request, setting)
+        drawing = cls(request=request, image=image, masks=masks, setting=setting, poses=placed)
         return replace(drawing, poses={**drawing.poses, **drawing._afloat()})
 
     @property
@@ -124,7 +126,7 @@ class _Drawing:
                 canvas = self._added(canvas, edit, before)
         for id in sorted(self.poses, key=self._drawing_order):
             canvas = self._pasted(canvas, plate, id)
-            canvas = self._restored(canvas, before, self.setting.near[id] + SAME_ROW)
+            canvas = self._restored(canvas, before, self.setting.near[id] + SAME_ROW, partner=id)
         return canvas
 
     def _is(self, id: str) -> str:
@@ -133,8 +135,10 @@ class _Drawing:
     def _footprint(self, id: str) -> Mask:
         """All pixels that a thing darkens or lights: its outline, what it encloses, its shadow, its glow."""
         unit, mask, box = self.setting.unit, self.masks[id], self.setting.boxes[id]
-        full = binary_fill_holes(mask) if self._is(id) in CLEAR else mask
-        full = binary_dilation(full, iterations=max(1, round(GLOW.get(self._is(id), 1.6) * unit)))
+        clear = self._is(id) in CLEAR
+        full = binary_fill_holes(mask) if clear else mask
+        margin = GLOW.get(self._is(id), 3.0 if clear else 1.8)
+        full = binary_dilation(full, iterations=max(1, round(margin * unit)))
         if box.bottom > self.setting.horizon and self._is(id) not in ("shadow", "ice", "flame"):
             half = 0.5 * box.width * 1.2 + 3 * unit
             rows, columns = np.mgrid[0 : mask.shape[0], 0 : mask.shape[1]]
@@ -289,14 +293,49 @@ class _Drawing:
             return self.image, mask
         return np.where(hidden[..., None], rows_from(self.image, hidden, mask), self.image), mask | hidden
 
-    def _restored(self, canvas: Array, before: Array, nearer_than: float) -> Array:
-        """What stands nearer is in front of what was drawn: its pixels come back."""
+    def _restored(
+        self, canvas: Array, before: Array, nearer_than: float, partner: str | None = None
+    ) -> Array:
+        """What stands nearer is in front of what was drawn: its pixels come back.
+
+        Where the graph relates a thing to what was drawn (`partner`), the relation says it, not the depth.
+        """
+        graph = self.event.graph
+        related = {id for edge in graph.edges_of(partner) for id in (edge.a, edge.b)} if partner else set()
         for id, mask in self.masks.items():
-            still = id in self.event.graph and id not in self.poses and self._is(id) != "table"
-            if still and self.setting.near[id] > nearer_than:
+            still = id in graph and id not in self.poses and self._is(id) != "table"
+            in_front = self.setting.near[id] > nearer_than
+            if id in related:
+                in_front = Edge(id, "in front of", partner or id) in graph if id != partner else False
+            if still and in_front:
                 weight = np.clip(gaussian_filter(mask.astype(np.float32), 0.5) * 1.3 - 0.15, 0, 1)[..., None]
                 canvas = canvas * (1 - weight) + before * weight
         return canvas
+
+
+def _refined(
+    image: Array, masks: Mapping[str, Mask], categories: Mapping[str, str], request: EditRequest
+) -> dict[str, Mask]:
+    """The masks with finer outlines for the things that change: a segmenter's are often coarse."""
+    changing = {id for edit in request.chain.events[request.event].net_edits for id in edit.targets()}
+    unit = max(1, round(image.shape[0] / 96))
+    held = {id: request.chain.graph.edges_of(id) for id in masks}
+    refined = dict(masks)
+    for id in changing:
+        # In and behind liquid there is no background to tell a thing from.
+        afloat = any(e.r == "support" and categories.get(e.a) == "water" for e in held.get(id, ()))
+        if id in masks and not afloat and categories[id] not in ("table", "water", "glass"):
+            others = {o: m for o, m in masks.items() if o != id and categories[o] != "table"}
+            tables = [m for o, m in masks.items() if categories[o] == "table"]
+            horizon = int(np.argmax(tables[0].mean(1) > 0.02)) if tables else image.shape[0]
+            clear = categories[id] in CLEAR
+            full = binary_fill_holes(masks[id]) if clear else masks[id]
+            plate = erase(image, binary_dilation(full, iterations=3 * unit), others, horizon)
+            fine = matte(image, masks[id], plate, clear=clear) > 0.5
+            for other in others.values():
+                fine &= ~other | masks[id]
+            refined[id] = main_parts(fine) if fine.any() else masks[id]
+    return refined
 
 
 def _halo(canvas: Array, x: float, y: float, width: float) -> Array:

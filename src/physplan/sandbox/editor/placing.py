@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from physplan.graph import Link, Unlink, Update
 from physplan.keyframes.protocol import EditRequest
-from physplan.perception import KeyframeEvidence
 from physplan.sandbox.editor.cutout import Pose
 
 Mask = NDArray[np.bool_]
@@ -78,9 +77,9 @@ class Setting:
     table_rows: NDArray[np.float32]  # the table's depth in each row from the horizon on
 
     @classmethod
-    def of(cls, first: KeyframeEvidence, categories: Mapping[str, str]) -> Setting:
-        masks = {id: mask.numpy() for id, mask in first.masks.items()}
-        depth = first.depth.numpy()
+    def of(
+        cls, masks: Mapping[str, Mask], depth: NDArray[np.float32], categories: Mapping[str, str]
+    ) -> Setting:
         tables = [mask for id, mask in masks.items() if categories[id] == "table"]
         height = depth.shape[0]
         horizon = height if not tables else int(np.argmax(tables[0].mean(1) > 0.02))
