@@ -54,7 +54,7 @@ def _continued(image: Array, hole: Mask, usable: Mask) -> Array:
         moved, moved_usable = _shifted(image, shift), _shifted(usable, shift)
         common = rim & moved_usable
         covered = float((hole & moved_usable).sum() / hole.sum())
-        if covered < 0.6 or common.sum() < 0.4 * rim.sum():
+        if covered < 0.6 or not common.any() or common.sum() < 0.4 * rim.sum():
             continue
         error = float(np.abs(image - moved)[common].mean()) + 0.1 * (1 - covered)
         if best is None or error < best[0]:
