@@ -176,6 +176,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scenes", type=int, default=100)
+    parser.add_argument("--start", type=int, default=0, help="number of the first scene")
     parser.add_argument("--eyes", choices=("trained", "oracle"), default="trained")
     parser.add_argument(
         "--sheet", type=Path, help="also draw truth and keyframes of one scene per phenomenon"
@@ -184,7 +185,7 @@ def main() -> int:
     args = parser.parse_args()
     torch.set_num_threads(1)  # the networks are small: more threads only wait for each other
     eyes_for = trained_eyes if args.eyes == "trained" else perfect_eyes
-    tally = measure_plans([scene("test", index) for index in range(args.scenes)], eyes_for)
+    tally = measure_plans([scene("test", args.start + index) for index in range(args.scenes)], eyes_for)
     for name in tally.total:
         aim = AIMS.get(name)
         verdict = (
