@@ -181,6 +181,7 @@ def test_a_run_its_dry_run_its_report_and_another_seed(
     out, err = capsys.readouterr()
     folder = Path("runs/an-ice-cube-melting-in-the-sun")
     assert f"The video is {folder / 'video.mp4'} (9 frames" in out
+    assert "loading the video model, memory about" in err
     assert "guided sampling: finished" in err
     assert "left" in err
     assert len(server.asked) - asked == 11

@@ -68,7 +68,7 @@ def forecast(run: Run) -> Forecast:
         done = same and run.folder.record(stage) is not None
         work.append(_work(run, stage, events, done))
     return Forecast(
-        work=tuple(work), events=events, known_events=chain is not None, memory=_memory(run, events)
+        work=tuple(work), events=events, known_events=chain is not None, memory=memory_needed(run, events)
     )
 
 
@@ -79,7 +79,7 @@ def check_fits(run: Run) -> None:
         run.parts.video.check_size(
             height=video.height or 0, width=video.width or 0, num_frames=video.num_frames or 0
         )
-    elif (needed := _memory(run, USUAL_EVENTS)) is not None:
+    elif (needed := memory_needed(run)) is not None:
         require_memory(needed, torch.device(run.config.runtime.device))
 
 
@@ -136,7 +136,7 @@ def _price(
     return calls * price.cost(usage, size=image_size or "1K")
 
 
-def _memory(run: Run, events: int) -> MemoryEstimate | None:
+def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None:
     """None for the sandbox, which needs less than a browser tab."""
     video = run.config.video
     if video.model == "sandbox":
@@ -149,7 +149,15 @@ def _memory(run: Run, events: int) -> MemoryEstimate | None:
 def _estimate(video: VideoConfig, mode: GradientMode, checkpointing: bool, events: int) -> MemoryEstimate:
     if video.source is None or not Path(video.source).is_dir():
         preset = VIDEO_PRESETS[video.model]
-        return estimate_preset(preset, anchors=events, gradient_mode=mode, checkpointing=checkpointing)
+        return estimate_preset(
+            preset,
+            height=video.height,
+            width=video.width,
+            num_frames=video.num_frames,
+            anchors=events,
+            gradient_mode=mode,
+            checkpointing=checkpointing,
+        )
     return estimate_folder(
         Path(video.source),
         dtype=video.dtype or "bf16",

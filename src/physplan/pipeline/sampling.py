@@ -17,6 +17,7 @@ from physplan.guidance import GuidanceConfig, Progress, TermRecord, guide, metho
 from physplan.perception import Evidence
 from physplan.perception.images import to_picture
 from physplan.pipeline.events import RunEvent
+from physplan.pipeline.forecast import memory_needed
 from physplan.pipeline.run import Run
 from physplan.video.decoding import save_latents
 from physplan.video.protocol import Conditioning
@@ -29,7 +30,8 @@ PREVIEW_EVERY = 2.0  # seconds between two previews on disk, or twenty times wha
 def make_latents(run: Run) -> tuple[list[Path], list[str]]:
     video = run.config.video
     generator = torch.Generator().manual_seed(run.inputs.seed)
-    run.report("latents", "loading the video model")
+    needed = memory_needed(run)
+    run.report("latents", "loading the video model" + (f", memory {needed}" if needed else ""))
     conditioning = run.parts.video.prepare(
         image=run.frame,
         prompt=run.inputs.prompt,
