@@ -24,7 +24,7 @@ from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, GraphEdit, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
 from physplan.guidance.gradients import Direction, direction
-from physplan.guidance.sampler import anchor_windows
+from physplan.guidance.sampler import anchor_windows, events_of
 from physplan.perception import DepthEstimator, Evidence, FeatureEncoder
 from physplan.video.protocol import VideoModel
 
@@ -35,6 +35,8 @@ METHODS = {
     "exact": GuidanceConfig(),
     "fused": replace(FAST, gradient="fused"),
     "direct": replace(FAST, gradient="direct"),
+    "fused, by turns": replace(FAST, gradient="fused", events_per_repeat=1),
+    "direct, by turns": replace(FAST, gradient="direct", events_per_repeat=1),
     "fused, terms apart": GuidanceConfig(gradient="fused"),
 }
 
@@ -55,6 +57,7 @@ def tiny_cogvideox() -> Bench:
     """Random weights of the real classes; see the module's docstring for its proportions."""
     from diffusers import AutoencoderKLCogVideoX, CogVideoXDDIMScheduler, CogVideoXTransformer3DModel
 
+    from physplan.video.checkpointing import Checkpointing
     from physplan.video.families.cogvideox import CogVideoX, CogVideoXCodec
 
     torch.manual_seed(0)
@@ -96,6 +99,8 @@ def tiny_cogvideox() -> Bench:
         codec=CogVideoXCodec(vae),
         encode_text=lambda prompts: torch.zeros(len(prompts), 16, 32),
     )
+    # As the loader does by default: the real one does not fit without it.
+    model.denoiser_checkpointing, model.codec_checkpointing = Checkpointing(transformer), Checkpointing(vae)
     return Bench(
         name="tiny CogVideoX",
         model=model,
@@ -190,7 +195,9 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[],
         device=bench.model.device,
         config=config.measure,
     )
-    windows = anchor_windows(bench.model, conditioning, chain.anchors, config)
+    windows = events_of(
+        0, anchor_windows(bench.model, conditioning, chain.anchors, config), config.events_per_repeat
+    )
 
     def once() -> Direction:
         return direction(
@@ -241,7 +248,8 @@ def measure(bench: Bench, rounds: int) -> None:
     for key, run in runs.items():
         found: list[Direction] = []
         kept[key] = peak_saved_bytes(lambda run=run, found=found: found.append(run()))
-        active[key] = sum(term.gradient_norm is not None for term in found[0].terms) / key[1]
+        events = len(found[0].previews)
+        active[key] = sum(term.gradient_norm is not None for term in found[0].terms) / events
     seconds: dict[tuple[str, int], list[float]] = {key: [] for key in runs}
     for turn in range(rounds):
         for key, run in runs.items():

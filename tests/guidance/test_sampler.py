@@ -26,6 +26,8 @@ from physplan.guidance import (
     register_loss,
 )
 from physplan.guidance.objective import LOSSES
+from physplan.guidance.sampler import events_of
+from physplan.video.frames import Window
 from physplan.video.sampling import draw_noise, sample
 
 SHORT = Schedule.linear(layout_steps=1, guided_steps=2, repeats=2)
@@ -226,6 +228,14 @@ def test_other_families_are_guided_by_the_same_loop(run, load, family):
     result = run(replace(CONFIG, gradient="fused", schedule=schedule), of=load(family), steps=2)
     assert result.latents.isfinite().all()
     assert min(step.update_norm for step in result.steps) > 0
+
+
+def test_events_can_take_turns(run):
+    steps = run(replace(CONFIG, events_per_repeat=1)).steps
+    assert [{term.event for term in step.terms} for step in steps] == [{0}, {1}, {0}, {1}]
+    windows = dict.fromkeys(range(5), Window(frame=0, latents=slice(0, 3), index=0))
+    assert [list(events_of(repeat, windows, 2)) for repeat in range(3)] == [[0, 1], [2, 3], [4, 0]]
+    assert list(events_of(7, windows, None)) == [0, 1, 2, 3, 4]
 
 
 def test_a_plan_for_another_length_is_refused(run, chain):

@@ -43,6 +43,7 @@ def test_a_schedule_can_be_all_layout_or_nothing():
         (lambda: Schedule.linear().check(10), "guides 20 steps, but the video is sampled in 10"),
         (lambda: GuidanceConfig(outside_weight=1.5), "outside_weight"),
         (lambda: Config(gradient="fuzed"), "'exact', 'fused', 'direct'"),  # type: ignore[arg-type]
+        (lambda: GuidanceConfig(events_per_repeat=0), "events_per_repeat must be 1 or more"),
         (lambda: MeasureConfig(temperature=0), "temperature must be above 0"),
         (lambda: MeasureConfig(instance_level=1), "instance_level"),
         (lambda: MeasureConfig(fill="sometimes"), "fill is 'sometimes'"),  # type: ignore[arg-type]

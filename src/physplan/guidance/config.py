@@ -86,6 +86,7 @@ class GuidanceConfig:
     )
     reevaluate: bool = False  # time travel: predict again at the updated latent for the reverse step
     draws: Literal["own", "frame_guidance"] = "own"  # random draws in Frame Guidance's order; see `draws.py`
+    events_per_repeat: int | None = None  # None: all; fewer take turns, and time no longer grows with events
     window_mode: WindowMode | None = None  # None: what the model recommends
     window_length: int | None = None
     preview_downscale: int = 1  # shrink the clean latent by this before decoding: cheaper, coarser previews
@@ -99,6 +100,8 @@ class GuidanceConfig:
             update=(self.update, Literal["before", "after"]),
             draws=(self.draws, Literal["own", "frame_guidance"]),
         )
+        if self.events_per_repeat is not None and self.events_per_repeat < 1:
+            raise PhysPlanError("events_per_repeat must be 1 or more, or None for all events.")
         if not 0 <= self.outside_weight <= 1:
             raise PhysPlanError(
                 f"outside_weight (lambda) is {self.outside_weight}: choose it between 0 (nothing moves"

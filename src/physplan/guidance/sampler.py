@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import torch
@@ -44,19 +44,20 @@ def guided_sample(
         for n in range(noise.num_steps):
             stage: Stage = "detail" if schedule.travels(n) else "layout"
             for repeat in range(schedule.at(n) if guided else 0):
+                turn = events_of(len(records), windows, config.events_per_repeat)
                 found = direction(
                     model,
                     conditioning,
                     z,
                     n,
                     objective=objective,
-                    windows=windows,
+                    windows=turn,
                     config=config,
                     weighted=stage == "layout",
                     progress=n / max(1, len(schedule.repeats) - 1),
                 )
                 clean = found.clean
-                change = config.step_size * found.gradient
+                change = config.step_size * len(windows) / len(turn) * found.gradient
                 with torch.no_grad():
                     if stage == "layout":
                         z = z - change
@@ -95,6 +96,14 @@ def anchor_windows(
     length = model.preview_length if config.window_length is None else config.window_length
     mode = model.preview_mode if config.window_mode is None else config.window_mode
     return {event: conditioning.layout.window(frame, length, mode) for event, frame in enumerate(anchors)}
+
+
+def events_of(repeat: int, windows: Mapping[int, Window], count: int | None) -> dict[int, Window]:
+    """The events whose turn it is: all of them, or the next `count` in the round."""
+    events = list(windows)
+    if count is None or count >= len(events):
+        return dict(windows)
+    return {event: windows[event] for event in (events * 2)[repeat * count % len(events) :][:count]}
 
 
 def travel(
