@@ -60,9 +60,11 @@ class GeminiClient:
             if self._sdk is None:
                 from google import genai
 
-                trust = {"verify": _trusted()}
+                trust = {"verify": _trusted()}  # the SDK asks for it by two names
                 options = genai.types.HttpOptions(
-                    base_url=self._base_url or None, client_args=trust, async_client_args=trust
+                    base_url=self._base_url or None,
+                    client_args=trust,
+                    async_client_args=trust | {"ssl": _trusted()},
                 )
                 self._sdk = genai.Client(api_key=self._key.reveal(), vertexai=False, http_options=options)
 
