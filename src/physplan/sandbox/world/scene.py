@@ -273,9 +273,13 @@ def pick(rng: np.random.Generator, *names: str) -> str:
     return str(rng.choice(list(names)))
 
 
-def sprite(key: str, category: str, kind: str, layout: Layout, **values: Any) -> Sprite:
-    """A sprite on the main line; `base` may be given instead of `y`."""
+def sprite(
+    key: str, layout: Layout, *, category: str | None = None, kind: str | None = None, **values: Any
+) -> Sprite:
+    """A sprite on the main line, drawn as what it is called unless told; `base` may be given instead of
+    `y`."""
     if "base" in values:
         values["y"] = np.asarray(values.pop("base")) - 0.5 * np.asarray(values["h"])
     values.setdefault("near", layout.near)
-    return Sprite(object=key, category=category, kind=kind, **values)
+    category = category or key
+    return Sprite(object=key, category=category, kind=kind or category, **values)

@@ -63,8 +63,6 @@ class Pour:
         sprites = [
             sprite(
                 "tap",
-                "tap",
-                "tap",
                 layout,
                 x=x - 3.2,
                 y=spout - 6.0,
@@ -74,10 +72,8 @@ class Pour:
                 order=3,
                 grounded=False,
             ),
-            sprite("glass", "glass", "glass", layout, x=layout["glass"], base=ground, w=w, h=h, color=WATER),
+            sprite("glass", layout, x=layout["glass"], base=ground, w=w, h=h, color=WATER),
             sprite(
-                "stream",
-                "stream",
                 "stream",
                 layout,
                 x=x + 0.4,
@@ -93,8 +89,6 @@ class Pour:
         if outcome == "fills":
             sprites.append(
                 sprite(
-                    "water",
-                    "water",
                     "water",
                     layout,
                     x=layout["glass"],
@@ -112,8 +106,6 @@ class Pour:
             spread = np.sqrt(rise)
             sprites.append(
                 sprite(
-                    "puddle",
-                    "puddle",
                     "puddle",
                     layout,
                     x=x + 0.4,
@@ -188,8 +180,6 @@ class Ink:
         sprites = [
             sprite(
                 "dropper",
-                "dropper",
-                "dropper",
                 layout,
                 x=x,
                 y=tip - 10,
@@ -200,8 +190,6 @@ class Ink:
                 grounded=False,
             ),
             sprite(
-                "drop",
-                "drop",
                 "drop",
                 layout,
                 x=x,
@@ -216,10 +204,8 @@ class Ink:
         ]
         if in_water:
             sprites += [
-                sprite("glass", "glass", "glass", layout, x=x, base=ground, w=w, h=h, color=WATER),
+                sprite("glass", layout, x=x, base=ground, w=w, h=h, color=WATER),
                 sprite(
-                    "water",
-                    "water",
                     "water",
                     layout,
                     x=x,
@@ -236,9 +222,8 @@ class Ink:
                 sprites.append(
                     sprite(
                         "water",
-                        "water",
-                        "cloud",
                         layout,
+                        kind="cloud",
                         x=x,
                         y=surface + 4 + 8 * after,
                         w=(w - 6) * np.sqrt(after),
@@ -251,25 +236,12 @@ class Ink:
                 )
         else:
             sprites.append(
-                sprite(
-                    "paper",
-                    "paper",
-                    "paper",
-                    layout,
-                    x=x,
-                    y=ground,
-                    w=w * 1.75,
-                    h=10,
-                    color=PALETTE["white"],
-                    order=-2,
-                )
+                sprite("paper", layout, x=x, y=ground, w=w * 1.75, h=10, color=PALETTE["white"], order=-2)
             )
             if outcome == "blots":
                 size = np.sqrt(after)
                 sprites.append(
                     sprite(
-                        "blot",
-                        "blot",
                         "blot",
                         layout,
                         x=x,

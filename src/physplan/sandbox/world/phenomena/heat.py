@@ -76,18 +76,14 @@ class Ice:
         size = layout["size"] * (1.0 if variant != "glass" else 0.80)
         side, tall = size * (0.35 + 0.65 * left), size * left
         gone = (melt < 0.97).astype(np.float32)
-        sprites = [
-            sprite("sun", "sun", "sun", layout, x=layout["sun"], y=13, w=13, h=13, near=0.06, grounded=False)
-        ]
+        sprites = [sprite("sun", layout, x=layout["sun"], y=13, w=13, h=13, near=0.06, grounded=False)]
         if variant == "glass":
             gw, gh = layout["glass_w"], layout["glass_h"]
             level = layout["level"] + (0.22 + 0.02 * take.nudge) * melt * (outcome == "joins")
             surface = ground - 1.3 - (gh - 3.5) * level
             sprites += [
-                sprite("glass", "glass", "glass", layout, x=x, base=ground, w=gw, h=gh, color=WATER),
+                sprite("glass", layout, x=x, base=ground, w=gw, h=gh, color=WATER),
                 sprite(
-                    "water",
-                    "water",
                     "water",
                     layout,
                     x=x,
@@ -106,8 +102,6 @@ class Ice:
             sprites.append(
                 sprite(
                     "tray",
-                    "tray",
-                    "tray",
                     layout,
                     x=x,
                     base=ground + 2,
@@ -123,8 +117,6 @@ class Ice:
             sprites.append(
                 sprite(
                     "cloth",
-                    "cloth",
-                    "cloth",
                     layout,
                     x=x,
                     base=ground + 2,
@@ -138,8 +130,6 @@ class Ice:
             base, ice_x, spill_y = ground - 5.2 + 0 * tall, x + layout["shift"], ground + 8
         sprites.append(
             sprite(
-                "ice",
-                "ice",
                 "ice",
                 layout,
                 x=ice_x,
@@ -158,8 +148,6 @@ class Ice:
             sprites.append(
                 sprite(
                     "puddle",
-                    "puddle",
-                    "puddle",
                     layout,
                     x=x,
                     y=ground - 6.5,
@@ -174,8 +162,6 @@ class Ice:
         elif outcome == "spills":
             sprites.append(
                 sprite(
-                    "puddle",
-                    "puddle",
                     "puddle",
                     layout,
                     x=x + 0.2 * layout["w"],
@@ -253,8 +239,6 @@ class Flame:
         sprites = [
             sprite(
                 "candle",
-                "candle",
-                "candle",
                 layout,
                 x=candle,
                 base=ground,
@@ -264,8 +248,6 @@ class Flame:
                 order=1,
             ),
             sprite(
-                "flame",
-                "flame",
                 "flame",
                 layout,
                 x=candle,
@@ -278,8 +260,6 @@ class Flame:
             ),
             sprite(
                 "block",
-                "block",
-                "block",
                 layout,
                 x=layout["block"],
                 base=ground,
@@ -289,8 +269,6 @@ class Flame:
                 order=1,
             ),
             sprite(
-                "jar",
-                "jar",
                 "jar",
                 layout,
                 x=layout["jar"] + 0.3 * take.nudge * down,
@@ -305,8 +283,6 @@ class Flame:
             puff = take.ramp(14, 20)
             sprites.append(
                 sprite(
-                    "smoke",
-                    "smoke",
                     "smoke",
                     layout,
                     x=candle,

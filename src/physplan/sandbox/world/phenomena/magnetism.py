@@ -70,8 +70,6 @@ class Magnet:
         return [
             sprite(
                 "magnet",
-                "magnet",
-                "magnet",
                 layout,
                 x=x + 0.4 * take.nudge * lower,
                 y=magnet_y,
@@ -82,9 +80,8 @@ class Magnet:
             ),
             sprite(
                 "item",
-                kind,
-                kind,
                 layout,
+                category=kind,
                 x=item_x,
                 y=item_y,
                 w=layout["w"],

@@ -65,8 +65,6 @@ class Lamp:
         sprites = [
             sprite(
                 "lamp",
-                "lamp",
-                "lamp",
                 layout,
                 x=x,
                 base=ground,
@@ -83,9 +81,8 @@ class Lamp:
             sprites.append(
                 sprite(
                     key,
-                    "vase",
-                    "vase",
                     layout,
+                    category="vase",
                     x=layout[side],
                     base=ground,
                     w=layout["w"],
@@ -100,8 +97,6 @@ class Lamp:
             width = 36.0
             sprites.append(
                 sprite(
-                    "beam",
-                    "beam",
                     "beam",
                     layout,
                     x=x + toward * (7 + width / 2),
@@ -177,9 +172,8 @@ class Filter:
         return [
             sprite(
                 "vase0",
-                "vase",
-                "vase",
                 layout,
+                category="vase",
                 x=layout["vase"],
                 base=ground,
                 w=layout["w"],
@@ -187,8 +181,6 @@ class Filter:
                 color=layout.rgb("vase"),
             ),
             sprite(
-                "pane",
-                "pane",
                 "pane",
                 layout,
                 x=x,
@@ -251,10 +243,8 @@ class Shadow:
         foot = x + 0.5 * layout["w"] * np.sign(direction)
         half = np.maximum(np.abs(reach) / 2, 2.5)
         return [
-            sprite("sun", "sun", "sun", layout, x=sun_x, y=sun_y, w=13, h=13, near=0.06, grounded=False),
+            sprite("sun", layout, x=sun_x, y=sun_y, w=13, h=13, near=0.06, grounded=False),
             sprite(
-                "shadow",
-                "shadow",
                 "shadow",
                 layout,
                 x=foot + np.sign(direction) * half,
@@ -267,9 +257,8 @@ class Shadow:
             ),
             sprite(
                 "post",
-                "post",
-                "box",
                 layout,
+                kind="box",
                 x=x,
                 base=ground,
                 w=layout["w"],

@@ -89,22 +89,8 @@ class Drop:
             poses = simulate([body], ground=floor, fixed=fixed, start=2, pace=take.pace)[0]
             x, y, turn = poses.x + swerve, poses.y, poses.angle
         return [
-            sprite(
-                "crate", "crate", "crate", layout, x=crate, base=ground, w=w, h=h, color=layout.rgb("crate")
-            ),
-            sprite(
-                "ball",
-                "ball",
-                "ball",
-                layout,
-                x=x,
-                y=y,
-                w=2 * r,
-                h=2 * r,
-                angle=turn,
-                color=layout.rgb("ball"),
-                order=1,
-            ),
+            sprite("crate", layout, x=crate, base=ground, w=w, h=h, color=layout.rgb("crate")),
+            sprite("ball", layout, x=x, y=y, w=2 * r, h=2 * r, angle=turn, color=layout.rgb("ball"), order=1),
         ]
 
 
@@ -172,8 +158,6 @@ class Push:
         return [
             sprite(
                 "book",
-                "book",
-                "book",
                 layout,
                 x=layout["stop"],
                 base=ground,
@@ -181,19 +165,7 @@ class Push:
                 h=layout["stop_h"],
                 color=layout.rgb("book"),
             ),
-            sprite(
-                "block",
-                "block",
-                "block",
-                layout,
-                x=x,
-                y=y,
-                w=w,
-                h=h,
-                angle=angle,
-                color=layout.rgb("block"),
-                order=1,
-            ),
+            sprite("block", layout, x=x, y=y, w=w, h=h, angle=angle, color=layout.rgb("block"), order=1),
         ]
 
 
@@ -253,9 +225,8 @@ class Dominoes:
             sprites.append(
                 sprite(
                     key,
-                    "domino",
-                    "domino",
                     layout,
+                    category="domino",
                     x=x,
                     y=y,
                     w=w,
@@ -335,36 +306,22 @@ class Roll:
         sprites = [
             sprite(
                 "shelf",
-                "shelf",
-                "box",
                 layout,
+                kind="box",
                 x=edge / 2 - 4,
                 base=ground,
                 w=edge + 8,
                 h=layout["height"],
                 color=layout.rgb("shelf"),
             ),
-            sprite(
-                "ball",
-                "ball",
-                "ball",
-                layout,
-                x=x,
-                y=y,
-                w=2 * r,
-                h=2 * r,
-                angle=turn,
-                color=layout.rgb("ball"),
-                order=1,
-            ),
+            sprite("ball", layout, x=x, y=y, w=2 * r, h=2 * r, angle=turn, color=layout.rgb("ball"), order=1),
         ]
         if stopper:
             sprites.append(
                 sprite(
                     "stopper",
-                    "stopper",
-                    "box",
                     layout,
+                    kind="box",
                     x=edge - stopper / 2 - 0.3,
                     base=top,
                     w=stopper,
