@@ -276,10 +276,10 @@ def pick(rng: np.random.Generator, *names: str) -> str:
 def sprite(
     key: str, layout: Layout, *, category: str | None = None, kind: str | None = None, **values: Any
 ) -> Sprite:
-    """A sprite on the main line, drawn as what it is called unless told; `base` may be given instead of
-    `y`."""
-    if "base" in values:
-        values["y"] = np.asarray(values.pop("base")) - 0.5 * np.asarray(values["h"])
+    """A sprite that stands on the main line, unless its centre `y` or its foot `base` is given; it is drawn
+    as what it is called, unless told."""
+    if "y" not in values:
+        values["y"] = np.asarray(values.pop("base", layout.ground)) - 0.5 * np.asarray(values["h"])
     values.setdefault("near", layout.near)
     category = category or key
     return Sprite(object=key, category=category, kind=kind or category, **values)

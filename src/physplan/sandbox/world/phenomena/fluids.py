@@ -7,11 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from physplan.sandbox.world.phenomena.parts import WATER, Glass, puddle, shown
 from physplan.sandbox.world.render import FRAMES
 from physplan.sandbox.world.scene import Layout, Phenomenon, Take, Thing, pick, sprite
-from physplan.sandbox.world.sprites import PALETTE, Sprite, mix
-
-WATER = (0.42, 0.68, 0.88)
+from physplan.sandbox.world.sprites import PALETTE, Array, Sprite, Value, mix
 
 
 class Pour:
@@ -54,71 +53,51 @@ class Pour:
         return [(layout["glass"] - 13, layout["glass"] + 13), (layout["tap"] - 8, layout["tap"] + 8)]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        ground, w, h = layout.ground, layout["w"], layout["h"]
-        spout, x = layout["spout"], layout["tap"]
-        floor = ground - 1.5 if abs(x - layout["glass"]) < w / 2 else ground + 1.0
+        glass = Glass(layout=layout, x=layout["glass"], w=layout["w"], h=layout["h"])
+        rise = take.ramp(4, 18)
+        sprites = [self._tap(layout), glass.sprite(), self._stream(layout, take)]
+        if outcome == "fills":
+            level = (0.80 + 0.03 * take.nudge) * rise
+            sprites.append(glass.water(level, alpha=shown(rise > 0.01), order=2))
+        elif outcome == "puddle":
+            sprites.append(self._puddle(layout, take, rise))
+        return sprites
+
+    def _tap(self, layout: Layout) -> Sprite:
+        x, y = layout["tap"] - 3.2, layout["spout"] - 6.0
+        return sprite("tap", layout, x=x, y=y, w=13, h=12, color=layout.rgb("tap"), order=3, grounded=False)
+
+    def _stream(self, layout: Layout, take: Take) -> Sprite:
+        """Its head runs down to whatever is below the tap; when the tap is closed, its tail follows."""
+        over_glass = abs(layout["tap"] - layout["glass"]) < layout["w"] / 2
+        floor = layout.ground - 1.5 if over_glass else layout.ground + 1.0
+        spout = layout["spout"]
         head = spout + (floor - spout) * take.ramp(1, 5)
         tail = spout + (floor - spout) * take.ramp(16, 20)
-        rise = take.ramp(4, 18)
-        sprites = [
-            sprite(
-                "tap",
-                layout,
-                x=x - 3.2,
-                y=spout - 6.0,
-                w=13,
-                h=12,
-                color=layout.rgb("tap"),
-                order=3,
-                grounded=False,
-            ),
-            sprite("glass", layout, x=layout["glass"], base=ground, w=w, h=h, color=WATER),
-            sprite(
-                "stream",
-                layout,
-                x=x + 0.4,
-                y=(head + tail) / 2,
-                w=4.0,
-                h=np.maximum(head - tail, 0.01),
-                alpha=(head - tail > 0.8).astype(np.float32),
-                color=WATER,
-                order=1,
-                grounded=False,
-            ),
-        ]
-        if outcome == "fills":
-            sprites.append(
-                sprite(
-                    "water",
-                    layout,
-                    x=layout["glass"],
-                    base=ground - 1.3,
-                    w=w - 2.6,
-                    h=h - 3.5,
-                    level=(0.80 + 0.03 * take.nudge) * rise,
-                    alpha=(rise > 0.01).astype(np.float32),
-                    color=WATER,
-                    order=2,
-                    grounded=False,
-                )
-            )
-        elif outcome == "puddle":
-            spread = np.sqrt(rise)
-            sprites.append(
-                sprite(
-                    "puddle",
-                    layout,
-                    x=x + 0.4,
-                    y=ground + 2.0,
-                    w=(36 + 2 * take.nudge) * spread,
-                    h=8.0 * spread,
-                    alpha=(rise > 0.01).astype(np.float32),
-                    color=WATER,
-                    order=-1,
-                    grounded=False,
-                )
-            )
-        return sprites
+        return sprite(
+            "stream",
+            layout,
+            x=layout["tap"] + 0.4,
+            y=(head + tail) / 2,
+            w=4.0,
+            h=np.maximum(head - tail, 0.01),
+            alpha=shown(head - tail > 0.8),
+            color=WATER,
+            order=1,
+            grounded=False,
+        )
+
+    def _puddle(self, layout: Layout, take: Take, rise: Array) -> Sprite:
+        spread = np.sqrt(rise)
+        return puddle(
+            layout,
+            x=layout["tap"] + 0.4,
+            y=layout.ground + 2.0,
+            w=(36 + 2 * take.nudge) * spread,
+            h=8.0 * spread,
+            alpha=shown(rise > 0.01),
+            order=-1,
+        )
 
 
 class Ink:
@@ -167,94 +146,87 @@ class Ink:
         return [(layout["x"] - 16, layout["x"] + 16)]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        ground, x, tip, w, h = layout.ground, layout["x"], layout["tip"], layout["w"], layout["h"]
-        ink = layout.rgb("ink")
-        clear = WATER
-        start = tip + 4.0
-        in_water = variant == "water"
-        surface = ground - 1.3 - (h - 3.5) * layout["level"] if in_water else ground + 0.5
-        bottom = ground - 5.0 if in_water else ground - 1.6
-        stays = outcome in ("sinks", "beads")
-        fall = start + ((bottom if stays else surface) - start) * take.ramp(2, 8 if not stays else 10) ** 1.3
+        glass = Glass(layout=layout, x=layout["x"], w=layout["w"], h=layout["h"])
         after = take.ramp(7, 17)
-        sprites = [
-            sprite(
-                "dropper",
-                layout,
-                x=x,
-                y=tip - 10,
-                w=8,
-                h=20,
-                color=layout.rgb("ink"),
-                order=4,
-                grounded=False,
-            ),
-            sprite(
-                "drop",
-                layout,
-                x=x,
-                y=fall,
-                w=7.0,
-                h=9.0,
-                color=layout.rgb("ink"),
-                order=3,
-                alpha=1.0 if stays else (np.arange(FRAMES) < 7.4 * take.pace).astype(np.float32),
-                grounded=False,
-            ),
-        ]
-        if in_water:
-            sprites += [
-                sprite("glass", layout, x=x, base=ground, w=w, h=h, color=WATER),
-                sprite(
-                    "water",
-                    layout,
-                    x=x,
-                    base=ground - 1.3,
-                    w=w - 2.6,
-                    h=h - 3.5,
-                    level=layout["level"],
-                    color=mix(clear, ink, (0.92 * after) if outcome == "mixes" else 0 * after),
-                    order=1,
-                    grounded=False,
-                ),
-            ]
-            if outcome == "mixes":
-                sprites.append(
-                    sprite(
-                        "water",
-                        layout,
-                        kind="cloud",
-                        x=x,
-                        y=surface + 4 + 8 * after,
-                        w=(w - 6) * np.sqrt(after),
-                        h=12 * np.sqrt(after),
-                        alpha=0.8 * (after > 0.01) * (after < 0.98),
-                        color=ink,
-                        order=2,
-                        grounded=False,
-                    )
-                )
+        if variant == "water":
+            below, landing = self._water(outcome, layout, glass, after), glass.surface(layout["level"])
+            bottom = layout.ground - 5.0
         else:
-            sprites.append(
-                sprite("paper", layout, x=x, y=ground, w=w * 1.75, h=10, color=PALETTE["white"], order=-2)
+            below, landing = self._paper(outcome, layout, take, after), layout.ground + 0.5
+            bottom = layout.ground - 1.6
+        if outcome in ("sinks", "beads"):
+            drop = self._drop(layout, bottom, take.ramp(2, 10), alpha=1.0)
+        else:
+            drop = self._drop(
+                layout, landing, take.ramp(2, 8), alpha=shown(np.arange(FRAMES) < 7.4 * take.pace)
             )
-            if outcome == "blots":
-                size = np.sqrt(after)
-                sprites.append(
-                    sprite(
-                        "blot",
-                        layout,
-                        x=x,
-                        y=ground + 0.5,
-                        w=(22 + take.nudge) * size,
-                        h=6.4 * size,
-                        color=layout.rgb("ink"),
-                        alpha=(after > 0.01).astype(np.float32),
-                        order=2,
-                        grounded=False,
-                    )
-                )
-        return sprites
+        return [self._dropper(layout), drop, *below]
+
+    def _dropper(self, layout: Layout) -> Sprite:
+        x, y = layout["x"], layout["tip"] - 10
+        return sprite(
+            "dropper", layout, x=x, y=y, w=8, h=20, color=layout.rgb("ink"), order=4, grounded=False
+        )
+
+    def _drop(self, layout: Layout, end: float, fall: Array, *, alpha: Value) -> Sprite:
+        """The drop on its way from the dropper down to `end`."""
+        start = layout["tip"] + 4.0
+        return sprite(
+            "drop",
+            layout,
+            x=layout["x"],
+            y=start + (end - start) * fall**1.3,
+            w=7.0,
+            h=9.0,
+            color=layout.rgb("ink"),
+            order=3,
+            alpha=alpha,
+            grounded=False,
+        )
+
+    def _water(self, outcome: str, layout: Layout, glass: Glass, after: Array) -> list[Sprite]:
+        """The glass of water; when they mix, a cloud of ink grows in it and then all of it has the colour."""
+        ink = layout.rgb("ink")
+        if outcome != "mixes":
+            return [glass.sprite(), glass.water(layout["level"], order=1)]
+        cloud = sprite(
+            "water",
+            layout,
+            kind="cloud",
+            x=glass.x,
+            y=glass.surface(layout["level"]) + 4 + 8 * after,
+            w=(glass.w - 6) * np.sqrt(after),
+            h=12 * np.sqrt(after),
+            alpha=0.8 * (after > 0.01) * (after < 0.98),
+            color=ink,
+            order=2,
+            grounded=False,
+        )
+        return [
+            glass.sprite(),
+            glass.water(layout["level"], color=mix(WATER, ink, 0.92 * after), order=1),
+            cloud,
+        ]
+
+    def _paper(self, outcome: str, layout: Layout, take: Take, after: Array) -> list[Sprite]:
+        x, ground, white = layout["x"], layout.ground, PALETTE["white"]
+        sheet = sprite("paper", layout, x=x, y=ground, w=layout["w"] * 1.75, h=10, color=white, order=-2)
+        if outcome != "blots":
+            return [sheet]
+        size = np.sqrt(after)
+        blot = sprite(
+            "blot",
+            layout,
+            x=x,
+            y=ground + 0.5,
+            w=(22 + take.nudge) * size,
+            h=6.4 * size,
+            color=layout.rgb("ink"),
+            alpha=shown(after > 0.01),
+            order=2,
+            grounded=False,
+        )
+        return [sheet, blot]
 
 
 PHENOMENA: tuple[Phenomenon, ...] = (Pour(), Ink())

@@ -1,0 +1,65 @@
+"""Parts that several phenomena show: the sun, a glass and the water in it, a puddle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from physplan.sandbox.world.scene import Layout, sprite
+from physplan.sandbox.world.sprites import Array, Sprite, Value
+
+WATER = (0.42, 0.68, 0.88)
+
+
+def shown(when: Array) -> Array:
+    """The opacity of a thing that is there in the frames where `when` holds."""
+    return when.astype(np.float32)
+
+
+def sun(layout: Layout, *, x: Value, y: Value) -> Sprite:
+    return sprite("sun", layout, x=x, y=y, w=13, h=13, near=0.06, grounded=False)
+
+
+def puddle(layout: Layout, **values: Any) -> Sprite:
+    return sprite("puddle", layout, color=WATER, grounded=False, **values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Glass:
+    """A glass on the main line, and the room in it for water."""
+
+    layout: Layout
+    x: float
+    w: float
+    h: float
+
+    @property
+    def floor(self) -> float:
+        return self.layout.ground - 1.3
+
+    @property
+    def depth(self) -> float:
+        return self.h - 3.5
+
+    def surface(self, level: Value) -> Value:
+        """The picture height of the water that fills this share of the glass."""
+        return self.floor - self.depth * level
+
+    def sprite(self) -> Sprite:
+        return sprite("glass", self.layout, x=self.x, w=self.w, h=self.h, color=WATER)
+
+    def water(self, level: Value, *, color: Value = WATER, **values: Any) -> Sprite:
+        return sprite(
+            "water",
+            self.layout,
+            x=self.x,
+            base=self.floor,
+            w=self.w - 2.6,
+            h=self.depth,
+            level=level,
+            color=color,
+            grounded=False,
+            **values,
+        )
