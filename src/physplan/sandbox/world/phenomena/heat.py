@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from physplan.sandbox.world.phenomena.fluids import WATER
+from physplan.sandbox.world.phenomena.parts import Glass, puddle, shown, sun
 from physplan.sandbox.world.render import FRAMES
 from physplan.sandbox.world.scene import Layout, Phenomenon, Take, Thing, pick, sprite
-from physplan.sandbox.world.sprites import PALETTE, Sprite
+from physplan.sandbox.world.sprites import PALETTE, Array, Sprite
 
 
 class Ice:
@@ -70,111 +70,87 @@ class Ice:
         return [(layout["x"] - half, layout["x"] + half)]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        ground, x = layout.ground, layout["x"]
         melt = take.ramp(2, 17)
         left = np.sqrt(np.maximum(1.0 - melt, 0.0))
         size = layout["size"] * (1.0 if variant != "glass" else 0.80)
-        side, tall = size * (0.35 + 0.65 * left), size * left
-        gone = (melt < 0.97).astype(np.float32)
-        sprites = [sprite("sun", layout, x=layout["sun"], y=13, w=13, h=13, near=0.06, grounded=False)]
+        tall = size * left
+        level = self._level(variant, outcome, layout, take, melt)
+        sprites = [sun(layout, x=layout["sun"], y=13)]
         if variant == "glass":
-            gw, gh = layout["glass_w"], layout["glass_h"]
-            level = layout["level"] + (0.22 + 0.02 * take.nudge) * melt * (outcome == "joins")
-            surface = ground - 1.3 - (gh - 3.5) * level
-            sprites += [
-                sprite("glass", layout, x=x, base=ground, w=gw, h=gh, color=WATER),
-                sprite(
-                    "water",
-                    layout,
-                    x=x,
-                    base=ground - 1.3,
-                    w=gw - 2.6,
-                    h=gh - 3.5,
-                    level=level,
-                    color=WATER,
-                    order=1,
-                    grounded=False,
-                ),
-            ]
-            base = surface + 0.55 * tall
-            ice_x, spill_y = x + layout["shift"], ground + 3.5
-        elif variant == "tray":
-            sprites.append(
-                sprite(
-                    "tray",
-                    layout,
-                    x=x,
-                    base=ground + 2,
-                    w=layout["w"],
-                    h=11,
-                    level=melt * (outcome == "puddle"),
-                    color=layout.rgb("tray"),
-                    order=-1,
-                )
-            )
-            base, ice_x, spill_y = ground - 4.6 + 0 * tall, x + layout["shift"], ground + 8
+            glass = Glass(layout=layout, x=layout["x"], w=layout["glass_w"], h=layout["glass_h"])
+            sprites += [glass.sprite(), glass.water(level, order=1)]
+            base = glass.surface(level) + 0.55 * tall
         else:
-            sprites.append(
-                sprite(
-                    "cloth",
-                    layout,
-                    x=x,
-                    base=ground + 2,
-                    w=layout["w"],
-                    h=11,
-                    level=(0.9 + 0.05 * take.nudge) * melt * (outcome == "soaks"),
-                    color=layout.rgb("cloth"),
-                    order=-1,
-                )
-            )
-            base, ice_x, spill_y = ground - 5.2 + 0 * tall, x + layout["shift"], ground + 8
-        sprites.append(
-            sprite(
-                "ice",
-                layout,
-                x=ice_x,
-                base=base,
-                w=side,
-                h=tall + 0.01,
-                alpha=gone,
-                color=(0.8, 0.9, 1.0),
-                order=2,
-                grounded=False,
-            )
-        )
-        spread = np.sqrt(melt)
-        shown = (melt > 0.02).astype(np.float32)
+            sprites.append(self._holder(variant, layout, level))
+            base = np.full_like(tall, layout.ground - (4.6 if variant == "tray" else 5.2))
+        sprites.append(self._ice(layout, base, size * (0.35 + 0.65 * left), tall, melt))
         if outcome == "puddle":
-            sprites.append(
-                sprite(
-                    "puddle",
-                    layout,
-                    x=x,
-                    y=ground - 6.5,
-                    w=(layout["w"] - 7 + take.nudge) * spread,
-                    h=4.6 * np.sqrt(spread),
-                    alpha=shown,
-                    color=WATER,
-                    order=1,
-                    grounded=False,
-                )
-            )
+            sprites.append(self._puddle(layout, take, melt))
         elif outcome == "spills":
-            sprites.append(
-                sprite(
-                    "puddle",
-                    layout,
-                    x=x + 0.2 * layout["w"],
-                    y=spill_y,
-                    w=30 * spread,
-                    h=7.5 * spread,
-                    alpha=shown,
-                    color=WATER,
-                    near=layout.near + 0.06,
-                    grounded=False,
-                )
-            )
+            sprites.append(self._spill(variant, layout, melt))
         return sprites
+
+    def _level(self, variant: str, outcome: str, layout: Layout, take: Take, melt: Array) -> Array:
+        """How full the glass is, or how wet the tray or the cloth."""
+        if variant == "glass":
+            return layout["level"] + (0.22 + 0.02 * take.nudge) * melt * (outcome == "joins")
+        if variant == "tray":
+            return melt * (outcome == "puddle")
+        return (0.9 + 0.05 * take.nudge) * melt * (outcome == "soaks")
+
+    def _holder(self, variant: str, layout: Layout, level: Array) -> Sprite:
+        """The tray or the cloth."""
+        return sprite(
+            variant,
+            layout,
+            x=layout["x"],
+            base=layout.ground + 2,
+            w=layout["w"],
+            h=11,
+            level=level,
+            color=layout.rgb(variant),
+            order=-1,
+        )
+
+    def _ice(self, layout: Layout, base: Array, wide: Array, tall: Array, melt: Array) -> Sprite:
+        return sprite(
+            "ice",
+            layout,
+            x=layout["x"] + layout["shift"],
+            base=base,
+            w=wide,
+            h=tall + 0.01,
+            alpha=shown(melt < 0.97),
+            color=(0.8, 0.9, 1.0),
+            order=2,
+            grounded=False,
+        )
+
+    def _puddle(self, layout: Layout, take: Take, melt: Array) -> Sprite:
+        """The water stays in the tray."""
+        spread = np.sqrt(melt)
+        return puddle(
+            layout,
+            x=layout["x"],
+            y=layout.ground - 6.5,
+            w=(layout["w"] - 7 + take.nudge) * spread,
+            h=4.6 * np.sqrt(spread),
+            alpha=shown(melt > 0.02),
+            order=1,
+        )
+
+    def _spill(self, variant: str, layout: Layout, melt: Array) -> Sprite:
+        """The water is on the table, in front of what should hold it."""
+        spread = np.sqrt(melt)
+        return puddle(
+            layout,
+            x=layout["x"] + 0.2 * layout["w"],
+            y=layout.ground + (3.5 if variant == "glass" else 8),
+            w=30 * spread,
+            h=7.5 * spread,
+            alpha=shown(melt > 0.02),
+            near=layout.near + 0.06,
+        )
 
 
 class Flame:
@@ -229,72 +205,74 @@ class Flame:
         return [(layout["candle"] - 13, layout["candle"] + 13), (layout["block"] - 13, layout["block"] + 13)]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        ground, candle = layout.ground, layout["candle"]
-        top = ground - layout["h"]
-        down = take.ramp(1, 11)
-        base = 37.0 + (ground + 1.5 - 37.0) * down
         dim = take.ramp(12, 17) * (outcome == "dies")
-        flicker = 1.0 + 0.07 * np.sin(np.arange(FRAMES) * 1.7)
-        tall = 12.5 * flicker * (1 - dim) + 0.01
         sprites = [
             sprite(
                 "candle",
                 layout,
-                x=candle,
-                base=ground,
+                x=layout["candle"],
                 w=layout["w"],
                 h=layout["h"],
                 color=layout.rgb("candle"),
                 order=1,
             ),
-            sprite(
-                "flame",
-                layout,
-                x=candle,
-                base=top - 1.6,
-                w=7.0 * (1 - 0.7 * dim),
-                h=tall,
-                alpha=(dim < 0.95).astype(np.float32),
-                order=2,
-                grounded=False,
-            ),
+            self._flame(layout, dim),
             sprite(
                 "block",
                 layout,
                 x=layout["block"],
-                base=ground,
                 w=layout["bw"],
                 h=layout["bh"],
                 color=layout.rgb("block"),
                 order=1,
             ),
-            sprite(
-                "jar",
-                layout,
-                x=layout["jar"] + 0.3 * take.nudge * down,
-                base=base,
-                w=layout["jw"],
-                h=layout["jh"],
-                color=PALETTE["white"],
-                order=3,
-            ),
+            self._jar(layout, take),
         ]
         if outcome == "dies":
-            puff = take.ramp(14, 20)
-            sprites.append(
-                sprite(
-                    "smoke",
-                    layout,
-                    x=candle,
-                    base=top - 2.5,
-                    w=6 + 6 * puff,
-                    h=3 + 12 * puff,
-                    alpha=(puff > 0.02).astype(np.float32),
-                    order=2.5,
-                    grounded=False,
-                )
-            )
+            sprites.append(self._smoke(layout, take))
         return sprites
+
+    def _flame(self, layout: Layout, dim: Array) -> Sprite:
+        flicker = 1.0 + 0.07 * np.sin(np.arange(FRAMES) * 1.7)
+        return sprite(
+            "flame",
+            layout,
+            x=layout["candle"],
+            base=layout.ground - layout["h"] - 1.6,
+            w=7.0 * (1 - 0.7 * dim),
+            h=12.5 * flicker * (1 - dim) + 0.01,
+            alpha=shown(dim < 0.95),
+            order=2,
+            grounded=False,
+        )
+
+    def _jar(self, layout: Layout, take: Take) -> Sprite:
+        """It comes down to the table, over the candle or beside it."""
+        down = take.ramp(1, 11)
+        return sprite(
+            "jar",
+            layout,
+            x=layout["jar"] + 0.3 * take.nudge * down,
+            base=37.0 + (layout.ground + 1.5 - 37.0) * down,
+            w=layout["jw"],
+            h=layout["jh"],
+            color=PALETTE["white"],
+            order=3,
+        )
+
+    def _smoke(self, layout: Layout, take: Take) -> Sprite:
+        puff = take.ramp(14, 20)
+        return sprite(
+            "smoke",
+            layout,
+            x=layout["candle"],
+            base=layout.ground - layout["h"] - 2.5,
+            w=6 + 6 * puff,
+            h=3 + 12 * puff,
+            alpha=shown(puff > 0.02),
+            order=2.5,
+            grounded=False,
+        )
 
 
 PHENOMENA: tuple[Phenomenon, ...] = (Ice(), Flame())
