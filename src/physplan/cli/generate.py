@@ -107,17 +107,9 @@ def _source(args: argparse.Namespace) -> Any:
 
 
 def _overrides(args: argparse.Namespace) -> dict[str, Any]:
-    import yaml
+    from physplan.pipeline.reading import read_assignments
 
-    overrides: dict[str, Any] = {}
-    for entry in args.set:
-        name, equals, value = entry.partition("=")
-        if not equals or not name.strip():
-            raise PhysPlanError(f"--set takes FIELD=VALUE, such as video.fps=16, not {entry!r}.")
-        try:
-            overrides[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise PhysPlanError(f"--set {name}: {value!r} cannot be read as a value.") from None
+    overrides = read_assignments(args.set)
     for name in ("num_frames", "height", "width", "num_inference_steps"):
         if getattr(args, name) is not None:
             overrides[f"video.{name}"] = getattr(args, name)

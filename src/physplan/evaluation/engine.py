@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.cases import Case, CaseStore, Claim, check_unique, shard
+from physplan.graph.errors import GraphError
 
 CaseFunction = Callable[[Case, Path], Mapping[str, Any]]
 Setup = Callable[[], CaseFunction]
@@ -262,7 +263,7 @@ def attempt(function: CaseFunction, case: Case, directory: Path) -> Outcome:
     started = time.perf_counter()
     try:
         result = function(case, directory)
-    except PhysPlanError as error:  # a refusal with a reason: trying again cannot help
+    except (PhysPlanError, GraphError) as error:  # a refusal with a reason: trying again cannot help
         return Outcome(case=case, error=str(error), worth_retrying=False)
     except Exception as error:
         return Outcome(case=case, error=describe(error))
@@ -274,7 +275,7 @@ def attempt(function: CaseFunction, case: Case, directory: Path) -> Outcome:
 
 
 def describe(error: Exception) -> str:
-    return str(error) if isinstance(error, PhysPlanError) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, PhysPlanError | GraphError) else f"{type(error).__name__}: {error}"
 
 
 class SerialPool:

@@ -6,7 +6,7 @@ import dataclasses
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -53,6 +53,20 @@ def override(config: Config, name: str, value: Any) -> Config:
     for part in reversed(name.split(".")):
         nested = {part: nested}
     return read(Config, nested, base=config, at="")
+
+
+def read_assignments(entries: Sequence[str]) -> dict[str, Any]:
+    """`FIELD=VALUE` of the command line's --set, values as YAML has them."""
+    found: dict[str, Any] = {}
+    for entry in entries:
+        name, equals, value = entry.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"--set takes FIELD=VALUE, such as video.fps=16, not {entry!r}.")
+        try:
+            found[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise ConfigError(f"--set {name}: {value!r} cannot be read as a value.") from None
+    return found
 
 
 def _preset(name: str) -> Config:

@@ -3,8 +3,9 @@ alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,31 @@ def judge(scene: Scene, video: Video, *, uninvolved: tuple[str, ...] | None = No
     )
 
 
+def judge_events(scene: Scene, video: Video, anchors: Sequence[int]) -> list[bool | None]:
+    """Per event, whether the video is nearest to the plausible outcome between the anchor before and its own.
+
+    None where the outcomes do not differ yet.
+    """
+    clips = {name: scene.render(name).frames / np.float32(255) for name in scene.outcomes}
+    verdicts: list[bool | None] = []
+    for start, end in pairwise((0, *anchors)):
+        part = slice(start + 1, end + 1)
+        distances = outcome_distances(video[part], {name: clip[part] for name, clip in clips.items()})
+        known = not np.isnan(list(distances.values())).any()
+        verdicts.append(min(distances, key=distances.__getitem__) == scene.plausible if known else None)
+    return verdicts
+
+
 def outcome_distances(video: Video, outcomes: Mapping[str, Video]) -> dict[str, float]:
-    """Mean squared distance to each outcome, over the pixels and frames where the outcomes differ."""
+    """Mean squared distance to each outcome, over the pixels and frames where the outcomes differ.
+
+    NaN where they never do.
+    """
     smooth = {name: _soften(clip) for name, clip in outcomes.items()}
     stack = np.stack(list(smooth.values()))
     differs = (stack.max(axis=0) - stack.min(axis=0)).max(axis=-1) > DIFFERS
+    if not differs.any():
+        return dict.fromkeys(outcomes, float("nan"))
     seen = _soften(video)[differs]
     return {name: float(np.square(seen - clip[differs]).mean()) for name, clip in smooth.items()}
 

@@ -7,7 +7,17 @@ import importlib
 from typing import Any
 
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`.
-BENCHMARKS = ("physics_iq", "phygenbench", "vbench", "frechet", "failures", "cost", "status", "paper")
+BENCHMARKS = (
+    "sandbox",
+    "physics_iq",
+    "phygenbench",
+    "vbench",
+    "frechet",
+    "failures",
+    "cost",
+    "status",
+    "paper",
+)
 
 EXAMPLES = """\
 examples:

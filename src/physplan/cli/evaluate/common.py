@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from physplan.errors import PhysPlanError
 
 if TYPE_CHECKING:
     from physplan.evaluation.engine import EngineConfig, Progress
-    from physplan.evaluation.generation import Wanted
+    from physplan.evaluation.generation import GenerationConfig, Generator, Wanted
     from physplan.evaluation.tables import Table
 
 
@@ -64,32 +64,76 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 
 def add_generation(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("generation")
-    group.add_argument("--generate", metavar="MODULE:FUNCTION", help="make the videos that are missing")
-    group.add_argument("--seed", type=int, default=0)
+    group.add_argument(
+        "--generate",
+        metavar="WHAT",
+        help="make the videos that are missing with a preset (sandbox, paper, open), a config file, or a "
+        "model of your own as module:function",
+    )
+    group.add_argument("--method", metavar="NAME", help="of a preset: physplan (default), base, ...")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of the sampling (default: 0)")
+    group.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="any field of a preset, such as runtime.budget=0.60 (USD, of each video)",
+    )
     group.add_argument("--size", metavar="HxW", help="the size of the model's frames, such as 480x720")
     group.add_argument("--fit", default="stretch", choices=("stretch", "letterbox"))
+    group.add_argument("--fps", type=float, metavar="N", help="resample the videos to N frames a second")
 
 
 def run_generation(
     args: argparse.Namespace, wanted: Sequence[Wanted], output: Path, *, seconds: float | None = None
 ) -> None:
     """Make the videos that a benchmark wants, as far as they are missing, with --generate."""
-    from physplan.evaluation.generation import GenerationConfig, generate, load_generator
+    from physplan.cli.progress import quiet_libraries
+    from physplan.evaluation.generation import generate
 
-    config = GenerationConfig(
-        generator=args.generate, seed=args.seed, size=read_size(args.size), fit=args.fit, seconds=seconds
-    )
+    make_generator, config = chosen_generator(args, seconds)
+    quiet_libraries()
     report = generate(
         wanted,
-        load_generator(args.generate),
+        make_generator,
         output,
-        output.with_suffix(".cases"),
+        output.with_name(f"{output.name}.cases"),
         config=config,
         engine=engine_config(args),
         progress=show_progress,
     )
     report.require_complete()
-    print(f"{len(report.results)} videos are in {output}.", file=sys.stderr)
+    print(f"{len(report.results)} of {len(wanted)} videos are in {output}.", file=sys.stderr)
+
+
+def chosen_generator(
+    args: argparse.Namespace, seconds: float | None
+) -> tuple[Callable[[], Generator], GenerationConfig]:
+    """--generate as a function without arguments that makes the generator, and what identifies its videos."""
+    from physplan.evaluation.generation import GenerationConfig, load_generator
+
+    size = read_size(args.size)
+    if ":" not in args.generate:
+        from physplan.evaluation.preset_generator import use_preset
+        from physplan.pipeline.reading import read_assignments
+
+        return use_preset(
+            args.generate,
+            method=args.method or "physplan",
+            overrides=read_assignments(args.set),
+            seed=args.seed,
+            size=size,
+            fit=args.fit,
+            seconds=seconds,
+            fps=args.fps,
+        )
+    if args.method or args.set:
+        raise PhysPlanError(
+            f"--method and --set are for presets, and {args.generate} is a model of your own."
+        )
+    return load_generator(args.generate), GenerationConfig(
+        generator=args.generate, seed=args.seed, size=size, fit=args.fit, seconds=seconds, fps=args.fps
+    )
 
 
 def read_size(text: str | None) -> tuple[int, int] | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   physplan evaluate phygenbench --scores recorded.json --reported
   physplan evaluate phygenbench --data PhyGenBench/ --first-frames frames/ --image-model MODEL
-  physplan evaluate phygenbench --data PhyGenBench/ --first-frames f/ --generate my_model:load --videos v/
+  physplan evaluate phygenbench --data PhyGenBench/ --first-frames frames/ --image-model MODEL \\
+      --generate paper --method physplan --videos videos/           from the prompts to the videos
   physplan evaluate phygenbench --data PhyGenBench/ --videos videos/ --clip openai/clip-vit-large-patch14 \\
       --vqa Salesforce/blip2-flan-t5-xxl --closed openai:gpt-4o --open openai:llava@http://localhost:8000/v1
 
@@ -50,10 +53,10 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--videos", type=Path, metavar="DIR", help="output_video_1.mp4 to output_video_160.mp4"
     )
+    parser.add_argument("--first-frames", type=Path, metavar="DIR", help="the folder of the first frames")
     parser.add_argument(
-        "--first-frames", type=Path, metavar="DIR", help="draw the first frames into this folder"
+        "--image-model", metavar="MODEL[@URL]", help="the Gemini model that draws those that are missing"
     )
-    parser.add_argument("--image-model", metavar="MODEL", help="the Gemini model that draws them")
     judges = parser.add_argument_group("judges")
     judges.add_argument("--closed", metavar="JUDGE", help="gemini:MODEL or openai:MODEL[@URL]")
     judges.add_argument("--open", metavar="JUDGE", help="the open model that judges the order")
@@ -72,8 +75,8 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.scores:
         result = from_scores(args.scores, official_quirks=args.official_quirks)
-    elif args.first_frames:
-        return make_videos(args) if args.generate else draw(args)
+    elif args.first_frames or args.generate:
+        return prepare(args)
     else:
         result = judge(args)
         if result.get("partial"):
@@ -101,6 +104,7 @@ def from_scores(path: Path, *, official_quirks: bool) -> dict[str, Any]:
 def judge(args: argparse.Namespace) -> dict[str, Any]:
     needed = {"--data": args.data, "--videos": args.videos, "--closed": args.closed, "--open": args.open}
     _require({**needed, "--clip": args.clip, "--vqa": args.vqa})
+    from physplan.evaluation.generation import read_record
     from physplan.evaluation.phygenbench.benchmark import JudgeConfig, build_judges, evaluate
     from physplan.evaluation.phygenbench.dataset import load_entries
 
@@ -114,7 +118,7 @@ def judge(args: argparse.Namespace) -> dict[str, Any]:
     )
     entries = load_entries(args.data, official_quirks=args.official_quirks)
     with work_folder(args) as folder:
-        return evaluate(
+        result = evaluate(
             entries,
             args.videos,
             folder,
@@ -123,41 +127,49 @@ def judge(args: argparse.Namespace) -> dict[str, Any]:
             engine=engine_config(args),
             progress=show_progress,
         )
+    return {**result, "generation": read_record(args.videos)}
 
 
-def draw(args: argparse.Namespace) -> int:
-    _require({"--data": args.data, "--image-model": args.image_model})
-    from physplan.evaluation.phygenbench.dataset import load_prompts
-    from physplan.evaluation.phygenbench.first_frames import draw_first_frames
-
-    prompts = load_prompts(args.data)
-    report = draw_first_frames(
-        prompts,
-        args.first_frames,
-        model=args.image_model,
-        budget=args.budget,
-        engine=engine_config(args),
-        progress=show_progress,
-    )
-    print(f"{len(report.results)} of {len(prompts)} first frames are in {args.first_frames}.")
-    return 0
-
-
-def make_videos(args: argparse.Namespace) -> int:
-    """From the first frames to the videos that the judges want."""
-    _require({"--data": args.data, "--videos": args.videos})
+def prepare(args: argparse.Namespace) -> int:
+    """From the prompts to the first frames, and from these to the videos that the judges want."""
+    needed = {"--data": args.data, "--first-frames": args.first_frames}
+    step = {"--videos": args.videos} if args.generate else {"--image-model": args.image_model}
+    _require({**needed, **step})
     from physplan.evaluation.generation import Wanted
     from physplan.evaluation.phygenbench.dataset import load_prompts
     from physplan.evaluation.phygenbench.first_frames import find_first_frames
 
     prompts = load_prompts(args.data)
-    frames = find_first_frames(args.first_frames, [number for number, _ in prompts])
+    frames = draw(args, prompts) if args.image_model else {}
+    if not args.generate:
+        return 0
+    frames = frames or find_first_frames(args.first_frames, [number for number, _ in prompts])
     wanted = [
         Wanted(name=f"{n:03d}", first_frame=frames[n], prompt=caption, file=f"output_video_{n}.mp4")
         for n, caption in prompts
     ]
     run_generation(args, wanted, args.videos)
     return 0
+
+
+def draw(args: argparse.Namespace, prompts: Sequence[tuple[int, str]]) -> dict[int, Path]:
+    from physplan.evaluation.phygenbench.first_frames import draw_first_frames
+
+    engine = engine_config(args)
+    if args.generate:  # a shard of the videos still needs to know all first frames: they are its identity
+        engine = replace(engine, shard=None)
+    model, _, url = args.image_model.partition("@")
+    frames = draw_first_frames(
+        prompts,
+        args.first_frames,
+        model=model,
+        base_url=url or None,
+        budget=args.budget,
+        engine=engine,
+        progress=show_progress,
+    )
+    print(f"{len(frames)} of {len(prompts)} first frames are in {args.first_frames}.", file=sys.stderr)
+    return frames
 
 
 def make_table(result: Mapping[str, Any], *, label: str, reported: bool = False) -> Table:

@@ -18,6 +18,7 @@ from physplan.cli.evaluate.common import (
     show_progress,
     work_folder,
 )
+from physplan.errors import PhysPlanError
 
 if TYPE_CHECKING:
     from physplan.evaluation.tables import Table
@@ -26,8 +27,9 @@ EXAMPLES = """\
   physplan evaluate physics-iq --generated videos/ --real benchmark/ --descriptions descriptions.csv
   physplan evaluate physics-iq ... -o iq.json --workers 8 --reported --plot iq.png
   physplan evaluate physics-iq ... --protocol verified
-  physplan evaluate physics-iq --generate my_model:load --size 480x720 --generated videos/ --real bench/ \\
-      --descriptions descriptions.csv          make the 198 videos first
+  physplan evaluate physics-iq --generate paper --method base --seed 1 --generated videos/ --real bench/ \\
+      --descriptions descriptions.csv          make the 198 videos first, with a preset
+  physplan evaluate physics-iq --generate my_model:load --size 480x720 --generate-only ...    or another model
   physplan evaluate physics-iq ... --lossy-masks --official-rounding     as the official code runs
 """
 
@@ -43,9 +45,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--generated", type=Path, required=True, metavar="DIR", help="198 videos, 0001_*.mp4 ..."
     )
-    parser.add_argument(
-        "--real", type=Path, required=True, metavar="DIR", help="the benchmark, or its videos"
-    )
+    parser.add_argument("--real", type=Path, metavar="DIR", help="the benchmark, or its videos")
     parser.add_argument("--descriptions", type=Path, required=True, metavar="CSV", help="descriptions.csv")
     parser.add_argument("--protocol", default="original", choices=("original", "verified"))
     parser.add_argument("--lossy-masks", action="store_true", help="masks through mp4v, as the official code")
@@ -53,20 +53,29 @@ def add_parser(subparsers: Any) -> None:
         "--official-rounding", action="store_true", help="round where the official code rounds"
     )
     add_generation(parser)
+    parser.add_argument("--generate-only", action="store_true", help="make the videos, do not score them")
+    parser.add_argument(
+        "--switch-frames", type=Path, metavar="DIR", help="the first frames (default: those in --real)"
+    )
     add_engine(parser)
     add_output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    from physplan.evaluation.generation import read_record
     from physplan.evaluation.physics_iq.benchmark import PhysicsIQConfig, evaluate
     from physplan.evaluation.physics_iq.dataset import load_benchmark
     from physplan.reasoning.clients.extras import need_extra
 
     need_extra("cv2", extra="eval")
+    if args.real is None and not (args.generate_only and args.switch_frames):
+        raise PhysPlanError("Give --real: the folder of the benchmark, with its real videos.")
     if args.generate:
         make_videos(args)
-        if args.shard:
+        if args.shard or args.generate_only:
             return 0
+    elif args.generate_only:
+        raise PhysPlanError("--generate-only needs --generate: a preset, a config file or module:function.")
     benchmark = load_benchmark(args.generated, args.real, args.descriptions)
     config = PhysicsIQConfig(
         protocol=args.protocol, lossy_masks=args.lossy_masks, official_rounding=args.official_rounding
@@ -78,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
     if result.get("partial"):
         print(f"{result['measured']} of {result['of']} videos measured; run without --shard for the score.")
         return 0
+    result["generation"] = read_record(args.generated)
     return emit(
         args, result, make_table(result, label=args.label, reported=args.reported), ylabel="Physics-IQ score"
     )
@@ -86,10 +96,16 @@ def run(args: argparse.Namespace) -> int:
 def make_videos(args: argparse.Namespace) -> None:
     """All 198 from the switch frames and descriptions, as far as they are missing."""
     from physplan.evaluation.generation import Wanted
-    from physplan.evaluation.physics_iq.dataset import SECONDS, find_switch_frames, read_descriptions
+    from physplan.evaluation.physics_iq.dataset import (
+        SECONDS,
+        check_generation_rows,
+        find_switch_frames,
+        read_descriptions,
+    )
 
     scenes = read_descriptions(args.descriptions)
-    frames = find_switch_frames(args.real, scenes)
+    check_generation_rows(args.descriptions, scenes)
+    frames = find_switch_frames(args.switch_frames or args.real, scenes)
     wanted = [
         Wanted(name=s.id, first_frame=frames[s.id], prompt=s.description, file=s.generated_name)
         for s in scenes

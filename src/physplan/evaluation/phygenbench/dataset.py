@@ -54,9 +54,13 @@ def load_entries(folder: Path, *, official_quirks: bool = False) -> list[Entry]:
 
 def load_prompts(folder: Path) -> list[tuple[int, str]]:
     """Numbers and captions only, for generation."""
-    return [
-        (number, entry["caption"]) for number, entry in enumerate(_read(folder / "prompts.json"), start=1)
-    ]
+    prompts = []
+    for number, entry in enumerate(_read(folder / "prompts.json"), start=1):
+        caption = entry.get("caption") if isinstance(entry, dict) else None
+        if not isinstance(caption, str) or not caption.strip():
+            raise PhysPlanError(f"Entry {number} of {folder / 'prompts.json'} has no caption.")
+        prompts.append((number, caption))
+    return prompts
 
 
 def _entry(number: int, parts: Mapping[str, Any], folder: Path, official_quirks: bool) -> Entry:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from physplan.errors import PhysPlanError
-from physplan.evaluation.cases import Case
-from physplan.evaluation.engine import CaseFunction, EngineConfig, Progress, RunReport, run_cases
+from physplan.evaluation.cases import Case, CaseStore
+from physplan.evaluation.engine import CaseFunction, EngineConfig, Progress, run_cases
 from physplan.files import write_atomic
 from physplan.reasoning.clients.protocol import Request
 from physplan.reasoning.settings import CallSettings, connect
@@ -32,8 +33,8 @@ def draw_first_frames(
     budget: float | None = None,
     engine: EngineConfig | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> RunReport:
-    """One picture per prompt in its case's folder; a stored answer is not paid for again."""
+) -> dict[int, Path]:
+    """One picture per prompt in its case's folder, by number; a stored answer is not paid for again."""
     cases = [
         Case(
             name=f"{number:03d}",
@@ -44,18 +45,33 @@ def draw_first_frames(
     settings = CallSettings(folder=folder / "calls", base_url=base_url, budget=budget)
     report = run_cases(cases, partial(make_draw, settings), folder, config=engine, progress=progress)
     report.require_complete()
-    return report
+    store = CaseStore(folder)
+    return {
+        int(case.name): store.directory(case) / str(report.results[case.name]["file"])
+        for case in cases
+        if case.name in report.results
+    }
 
 
 def find_first_frames(folder: Path, numbers: Sequence[int]) -> dict[int, Path]:
     """The pictures by number, wherever below the folder they are."""
-    found = {int(path.stem.rpartition("_")[2]): path for path in sorted(folder.rglob("first_frame_*.*"))}
+    found: dict[int, list[Path]] = {}
+    for path in sorted(folder.rglob("first_frame_*")):
+        if match := re.fullmatch(r"first_frame_(\d+)\.(png|jpe?g|webp)", path.name.lower()):
+            found.setdefault(int(match[1]), []).append(path)
     missing = [number for number in numbers if number not in found]
     if missing:
         raise PhysPlanError(
-            f"{folder} lacks {len(missing)} first frames, such as that of prompt {missing[0]}."
+            f"{folder} lacks {len(missing)} first frames, such as that of prompt {missing[0]}: draw them "
+            "with --image-model MODEL, or name your own first_frame_1.png and so on."
         )
-    return found
+    several = [number for number in numbers if len(found[number]) > 1]
+    if several:
+        raise PhysPlanError(
+            f"{folder} has {len(found[several[0]])} first frames of prompt {several[0]}: name the "
+            "--image-model whose pictures you mean, or keep one."
+        )
+    return {number: found[number][0] for number in numbers}
 
 
 def make_draw(settings: CallSettings) -> CaseFunction:

@@ -98,8 +98,8 @@ def read_descriptions(path: Path) -> list[Scene]:
                     scenario=match[4],
                     view=match[2],
                     category=row["category"],
-                    description=row["description"],
-                    generated_name=row["generated_video_name"],
+                    description=row["description"] or "",
+                    generated_name=row["generated_video_name"] or "",
                 )
             )
     _refuse(faults)
@@ -107,14 +107,39 @@ def read_descriptions(path: Path) -> list[Scene]:
     return sorted(scenes, key=lambda scene: scene.id)
 
 
+def check_generation_rows(path: Path, scenes: list[Scene]) -> None:
+    """What only generation needs of descriptions.csv: a sentence, and a file name that the score finds."""
+    _refuse(
+        [
+            f"{path}: the description of {scene.id} is empty."
+            for scene in scenes
+            if not scene.description.strip()
+        ]
+        + [
+            f"{path}: the video of {scene.id} is called {scene.generated_name!r}, not {scene.id}_*.mp4."
+            for scene in scenes
+            if not re.fullmatch(rf"{scene.id}_[^/\\]*\.mp4", scene.generated_name)
+        ]
+    )
+
+
 def find_switch_frames(folder: Path, scenes: list[Scene]) -> dict[str, Path]:
     """The first frame of each scene: the benchmark's switch frame, by its id."""
     folder = next((f for f in (folder / "switch-frames", folder) if f.is_dir()), folder)
-    pictures = {path.name[:4]: path for path in sorted(folder.glob("*")) if path.suffix.lower() in PICTURES}
+    pictures: dict[str, list[Path]] = {}
+    for path in sorted(folder.glob("[0-9][0-9][0-9][0-9]_*")):
+        if path.suffix.lower() in PICTURES:
+            pictures.setdefault(path.name[:4], []).append(path)
+    found = {scene.id: pictures.get(scene.id, []) for scene in scenes}
     _refuse(
-        [f"{folder} lacks the switch frame of {scene.id}." for scene in scenes if scene.id not in pictures]
+        [f"{folder} lacks the switch frame of {i}." for i, paths in found.items() if not paths]
+        + [
+            f"{folder} has {len(paths)} switch frames of {i}, {paths[0].name} and {paths[1].name}: keep one."
+            for i, paths in found.items()
+            if len(paths) > 1
+        ]
     )
-    return {scene.id: pictures[scene.id] for scene in scenes}
+    return {i: paths[0] for i, paths in found.items()}
 
 
 def check_generated(folder: Path) -> tuple[dict[str, Path], float]:
