@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from physplan.sandbox.world.phenomena.parts import shown, sun
 from physplan.sandbox.world.scene import Layout, Phenomenon, Take, Thing, pick, sprite
-from physplan.sandbox.world.sprites import Sprite, mix
+from physplan.sandbox.world.sprites import Array, Sprite, Value, mix
 
 VASES = ("red", "green", "teal", "blue", "purple", "orange")
 
@@ -58,59 +59,58 @@ class Lamp:
         return [(layout[k] - 8, layout[k] + 8) for k in ("x", "left", "right")]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        ground, x = layout.ground, layout["x"]
-        facing = -1.0 if variant == "left" else 1.0
         on = take.ramp(3, 8)
         toward = {"lights_left": -1.0, "lights_right": 1.0, "glows": 0.0}[outcome]
-        sprites = [
-            sprite(
-                "lamp",
-                layout,
-                x=x,
-                base=ground,
-                w=15,
-                h=layout["tall"],
-                level=on,
-                color=layout.rgb("lamp"),
-                look={"facing": facing},
-                order=3,
-            ),
-        ]
+        sprites = [self._lamp(variant, layout, on)]
         for key, side, sign in (("vase0", "left", -1.0), ("vase1", "right", 1.0)):
             lit = on * (1.0 + 0.04 * take.nudge) if sign == toward else 0.0
-            sprites.append(
-                sprite(
-                    key,
-                    layout,
-                    category="vase",
-                    x=layout[side],
-                    base=ground,
-                    w=layout["w"],
-                    h=layout["h"],
-                    level=lit,
-                    color=layout.rgb(side),
-                    order=1,
-                )
-            )
+            sprites.append(self._vase(key, side, layout, lit))
         if toward:
-            top = ground - layout["tall"] * 0.80
-            width = 36.0
-            sprites.append(
-                sprite(
-                    "beam",
-                    layout,
-                    x=x + toward * (7 + width / 2),
-                    y=(top + ground + 1) / 2,
-                    w=width,
-                    h=ground + 1 - top,
-                    level=on,
-                    look={"facing": toward},
-                    alpha=(on > 0.01).astype(np.float32),
-                    order=0,
-                    grounded=False,
-                )
-            )
+            sprites.append(self._beam(layout, toward, on))
         return sprites
+
+    def _lamp(self, variant: str, layout: Layout, on: Array) -> Sprite:
+        return sprite(
+            "lamp",
+            layout,
+            x=layout["x"],
+            w=15,
+            h=layout["tall"],
+            level=on,
+            color=layout.rgb("lamp"),
+            look={"facing": -1.0 if variant == "left" else 1.0},
+            order=3,
+        )
+
+    def _vase(self, key: str, side: str, layout: Layout, lit: Value) -> Sprite:
+        return sprite(
+            key,
+            layout,
+            category="vase",
+            x=layout[side],
+            w=layout["w"],
+            h=layout["h"],
+            level=lit,
+            color=layout.rgb(side),
+            order=1,
+        )
+
+    def _beam(self, layout: Layout, toward: float, on: Array) -> Sprite:
+        top, bottom = layout.ground - layout["tall"] * 0.80, layout.ground + 1
+        width = 36.0
+        return sprite(
+            "beam",
+            layout,
+            x=layout["x"] + toward * (7 + width / 2),
+            y=(top + bottom) / 2,
+            w=width,
+            h=bottom - top,
+            level=on,
+            look={"facing": toward},
+            alpha=shown(on > 0.01),
+            order=0,
+            grounded=False,
+        )
 
 
 class Filter:
@@ -153,45 +153,40 @@ class Filter:
         return [(layout["pane"] - 13, layout["pane"] + 13), (layout["vase"] - 13, layout["vase"] + 13)]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        ground = layout.ground
-        base = ground + 7.0 if variant == "near" else ground - 7.0
+        vase = sprite(
+            "vase0",
+            layout,
+            category="vase",
+            x=layout["vase"],
+            w=layout["w"],
+            h=layout["h"],
+            color=layout.rgb("vase"),
+        )
+        return [vase, self._pane(variant, outcome, layout, take)]
+
+    def _pane(self, variant: str, outcome: str, layout: Layout, take: Take) -> Sprite:
+        """It slides on its track, near or far, and is drawn where the outcome has it."""
+        base = layout.ground + 7.0 if variant == "near" else layout.ground - 7.0
         step = 7.0 * 0.75 / 51.0
         near = layout.near + (step if variant == "near" else -step)
+        end: Value = layout["vase"] + take.nudge
         if outcome == "in_front":
-            drawn = max(near, layout.near + 0.01)
+            near = max(near, layout.near + 0.01)
         elif outcome == "behind":
-            drawn = min(near, layout.near - 0.01)
+            near = min(near, layout.near - 0.01)
         else:
-            drawn = near
-        end = (
-            layout["vase"] + take.nudge
-            if outcome != "stops_short"
-            else mix(layout["pane"], layout["vase"], 0.30)
+            end = mix(layout["pane"], layout["vase"], 0.30)
+        return sprite(
+            "pane",
+            layout,
+            x=mix(layout["pane"], end, take.ramp(1, 14)),
+            base=base,
+            w=layout["pane_w"],
+            h=layout["pane_h"],
+            color=layout.rgb("pane"),
+            near=near,
+            foot=base,
         )
-        x = mix(layout["pane"], end, take.ramp(1, 14))
-        return [
-            sprite(
-                "vase0",
-                layout,
-                category="vase",
-                x=layout["vase"],
-                base=ground,
-                w=layout["w"],
-                h=layout["h"],
-                color=layout.rgb("vase"),
-            ),
-            sprite(
-                "pane",
-                layout,
-                x=x,
-                base=base,
-                w=layout["pane_w"],
-                h=layout["pane_h"],
-                color=layout.rgb("pane"),
-                near=drawn,
-                foot=base,
-            ),
-        ]
 
 
 class Shadow:
@@ -232,40 +227,40 @@ class Shadow:
         return [(layout["x"] - 8, layout["x"] + 8)]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        ground, x = layout.ground, layout["x"]
         start = -1.0 if variant == "from_left" else 1.0
         path = start + (-2.0 * start) * take.ramp(2, 17)
-        sun_x = 48 + layout["sun"] * path
-        sun_y = layout["y"] + 5 * path**2
         direction = -path if outcome == "swings" else -start + 0 * path
         fade = take.ramp(4, 14) if outcome == "vanishes" else 0.0
-        reach = (layout["long"] + take.nudge * take.ramp(2, 17)) * direction
-        foot = x + 0.5 * layout["w"] * np.sign(direction)
-        half = np.maximum(np.abs(reach) / 2, 2.5)
         return [
-            sprite("sun", layout, x=sun_x, y=sun_y, w=13, h=13, near=0.06, grounded=False),
-            sprite(
-                "shadow",
-                layout,
-                x=foot + np.sign(direction) * half,
-                y=ground + 0.5 + 0 * reach,
-                w=2 * half,
-                h=8.5,
-                alpha=1.0 - fade,
-                near=layout.near - 0.01,
-                grounded=False,
-            ),
+            sun(layout, x=48 + layout["sun"] * path, y=layout["y"] + 5 * path**2),
+            self._shadow(layout, take, direction, alpha=1.0 - fade),
             sprite(
                 "post",
                 layout,
                 kind="box",
-                x=x,
-                base=ground,
+                x=layout["x"],
                 w=layout["w"],
                 h=layout["h"],
                 color=layout.rgb("post"),
             ),
         ]
+
+    def _shadow(self, layout: Layout, take: Take, direction: Array, *, alpha: Value) -> Sprite:
+        """From the foot of the post, to the left for -1 and to the right for 1."""
+        reach = (layout["long"] + take.nudge * take.ramp(2, 17)) * direction
+        foot = layout["x"] + 0.5 * layout["w"] * np.sign(direction)
+        half = np.maximum(np.abs(reach) / 2, 2.5)
+        return sprite(
+            "shadow",
+            layout,
+            x=foot + np.sign(direction) * half,
+            y=layout.ground + 0.5,
+            w=2 * half,
+            h=8.5,
+            alpha=alpha,
+            near=layout.near - 0.01,
+            grounded=False,
+        )
 
 
 PHENOMENA: tuple[Phenomenon, ...] = (Lamp(), Filter(), Shadow())
