@@ -9,7 +9,7 @@ import numpy as np
 import pymunk
 
 from physplan.sandbox.world.render import FRAMES
-from physplan.sandbox.world.sprites import Array
+from physplan.sandbox.world.sprites import Value
 
 GRAVITY = 1.7  # world units per frame squared
 SUBSTEPS = 12
@@ -34,9 +34,11 @@ class Body:
 
 @dataclass(frozen=True)
 class Poses:
-    x: Array
-    y: Array
-    angle: Array
+    """Where a body is and how it is turned: one value per frame, or one for all."""
+
+    x: Value
+    y: Value
+    angle: Value
 
 
 def simulate(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
+import pymunk
 
-from physplan.sandbox.world.physics import Body, simulate
+from physplan.sandbox.world.physics import Body, Poses, simulate
 from physplan.sandbox.world.render import FRAMES
 from physplan.sandbox.world.scene import Layout, Phenomenon, Take, Thing, pick, sprite
-from physplan.sandbox.world.sprites import Array, Sprite, mix
+from physplan.sandbox.world.sprites import Array, Sprite, Value, mix
 
 BALLS = ("red", "orange", "yellow", "green", "teal", "blue", "purple", "pink")
 
@@ -56,41 +57,45 @@ class Drop:
         return [(layout["crate"] - 18, layout["crate"] + 18), (layout["ball"] - 8, layout["ball"] + 8)]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        r, crate, w, h = layout["r"], layout["crate"], layout["w"], layout["h"]
-        x0, y0 = layout["ball"], layout["top"]
-        ground = layout.ground
-        walls = [
+        pose = self._hovering(layout) if outcome == "floats" else self._falling(outcome, layout, take)
+        w, h = layout["w"], layout["h"]
+        return [
+            sprite("crate", layout, x=layout["crate"], w=w, h=h, color=layout.rgb("crate")),
+            _ball(layout, pose),
+        ]
+
+    def _hovering(self, layout: Layout) -> Poses:
+        still = np.zeros(FRAMES)
+        return Poses(layout["ball"] + still, layout["top"] + 1.5 * np.sin(np.arange(FRAMES) * 0.5), still)
+
+    def _falling(self, outcome: str, layout: Layout, take: Take) -> Poses:
+        """Straight down by the engine; a wrong outcome swerves on the way."""
+        x, r, crate, ground = layout["ball"], layout["r"], layout["crate"], layout.ground
+        above_crate = abs(x - crate) < layout["w"] / 2
+        into_crate = outcome == "in_crate"
+        end = crate if into_crate else crate + layout["side"] * 34 if above_crate else x
+        swerve = (end - x) * take.ramp(1, 7) if abs(end - x) > 3 else 0.0
+        fixed = self._walls(layout) if into_crate and above_crate else []
+        floor = ground - 2.4 if into_crate and not above_crate else ground
+        body = Body(
+            x=x,
+            y=layout["top"],
+            w=2 * r,
+            h=2 * r,
+            ball=True,
+            bounce=0.75,
+            drag=0.05,
+            velocity=(0.25 * take.nudge, 0),
+        )
+        pose = simulate([body], ground=floor, fixed=fixed, start=2, pace=take.pace)[0]
+        return Poses(pose.x + swerve, pose.y, pose.angle)
+
+    def _walls(self, layout: Layout) -> list[Body]:
+        crate, ground, w, h = layout["crate"], layout.ground, layout["w"], layout["h"]
+        return [
             Body(x=crate - w / 2 + 1.2, y=ground - h / 2, w=2.4, h=h),
             Body(x=crate + w / 2 - 1.2, y=ground - h / 2, w=2.4, h=h),
             Body(x=crate, y=ground - 1.2, w=w, h=2.4),
-        ]
-        inside = abs(x0 - crate) < w / 2
-        still = np.zeros(FRAMES)
-        swerve: Array = still
-        if outcome == "floats":
-            x: Array = x0 + still
-            y: Array = y0 + 1.5 * np.sin(np.arange(FRAMES) * 0.5)
-            turn: Array = still
-        else:
-            wanted = crate if outcome == "in_crate" else x0 if not inside else crate + layout["side"] * 34
-            swerve = (wanted - x0) * take.ramp(1, 7) if abs(wanted - x0) > 3 else swerve
-            fixed = walls if (outcome == "in_crate") == inside and inside else []
-            floor = ground - 2.4 if outcome == "in_crate" and not fixed else ground
-            body = Body(
-                x=x0,
-                y=y0,
-                w=2 * r,
-                h=2 * r,
-                ball=True,
-                bounce=0.75,
-                drag=0.05,
-                velocity=(0.25 * take.nudge, 0),
-            )
-            poses = simulate([body], ground=floor, fixed=fixed, start=2, pace=take.pace)[0]
-            x, y, turn = poses.x + swerve, poses.y, poses.angle
-        return [
-            sprite("crate", layout, x=crate, base=ground, w=w, h=h, color=layout.rgb("crate")),
-            sprite("ball", layout, x=x, y=y, w=2 * r, h=2 * r, angle=turn, color=layout.rgb("ball"), order=1),
         ]
 
 
@@ -134,39 +139,62 @@ class Push:
         return [(layout["x"] - 7, layout["x"] + 7), (layout["stop"] - 6, layout["stop"] + 6)]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        x0, w, h, ground = layout["x"], layout["w"], layout["h"], layout.ground
-        y0 = ground - h / 2
-        still: Array = np.zeros(FRAMES)
-        x, y, angle = x0 + still, y0 + still, still
-        stop = Body(x=layout["stop"], y=ground - layout["stop_h"] / 2, w=layout["stop_w"], h=layout["stop_h"])
-        reach = layout["stop"] - layout["stop_w"] / 2 - w / 2 - x0
-        if outcome == "tips" and variant == "tall":
-            body = Body(x=x0, y=y0, w=w, h=h, friction=1.0)
-            push = lambda b: b[0].apply_impulse_at_local_point((2.4 + 0.15 * take.nudge, 0), (0, -h / 2))  # noqa: E731
-            pose = simulate([body], ground=ground, fixed=[stop], start=2, push=push, pace=take.pace)[0]
-            x, y, angle = pose.x, pose.y, pose.angle
-        elif outcome == "tips":
-            angle = 0.5 * np.pi * take.ramp(2, 10)
-            x = x0 + w / 2 - (w / 2) * np.cos(angle) + (h / 2) * np.sin(angle)
-            y = ground - (w / 2) * np.sin(angle) - (h / 2) * np.cos(angle)
-        elif outcome == "slides" and variant == "squat":
-            body = Body(x=x0, y=y0, w=w, h=h, friction=0.08, velocity=(5.2 + 0.2 * take.nudge, 0), drag=0.02)
-            pose = simulate([body], ground=ground, fixed=[stop], start=2, pace=take.pace)[0]
-            x = np.minimum(pose.x, x0 + reach)
-        elif outcome == "slides":
-            x = x0 + reach * take.ramp(2, 12)
+        if outcome == "tips":
+            pose = self._tipping(variant, layout, take)
+        else:
+            x = self._sliding(variant, layout, take) if outcome == "slides" else layout["x"]
+            pose = Poses(x, layout.ground - layout["h"] / 2, 0.0)
         return [
             sprite(
                 "book",
                 layout,
                 x=layout["stop"],
-                base=ground,
                 w=layout["stop_w"],
                 h=layout["stop_h"],
                 color=layout.rgb("book"),
             ),
-            sprite("block", layout, x=x, y=y, w=w, h=h, angle=angle, color=layout.rgb("block"), order=1),
+            sprite(
+                "block",
+                layout,
+                x=pose.x,
+                y=pose.y,
+                w=layout["w"],
+                h=layout["h"],
+                angle=pose.angle,
+                color=layout.rgb("block"),
+                order=1,
+            ),
         ]
+
+    def _tipping(self, variant: str, layout: Layout, take: Take) -> Poses:
+        """By the engine where it can happen, else about the lower right corner."""
+        x, w, h, ground = layout["x"], layout["w"], layout["h"], layout.ground
+        if variant == "tall":
+            body = Body(x=x, y=ground - h / 2, w=w, h=h, friction=1.0)
+            push = _knock(2.4 + 0.15 * take.nudge, h)
+            fixed = [self._stop(layout)]
+            return simulate([body], ground=ground, fixed=fixed, start=2, push=push, pace=take.pace)[0]
+        angle = 0.5 * np.pi * take.ramp(2, 10)
+        return Poses(
+            x + w / 2 - (w / 2) * np.cos(angle) + (h / 2) * np.sin(angle),
+            ground - (w / 2) * np.sin(angle) - (h / 2) * np.cos(angle),
+            angle,
+        )
+
+    def _sliding(self, variant: str, layout: Layout, take: Take) -> Array:
+        """Where it is on its way to the book."""
+        x, w, h, ground = layout["x"], layout["w"], layout["h"], layout.ground
+        reach = layout["stop"] - layout["stop_w"] / 2 - w / 2 - x
+        if variant == "tall":
+            return x + reach * take.ramp(2, 12)
+        velocity = (5.2 + 0.2 * take.nudge, 0)
+        body = Body(x=x, y=ground - h / 2, w=w, h=h, friction=0.08, velocity=velocity, drag=0.02)
+        pose = simulate([body], ground=ground, fixed=[self._stop(layout)], start=2, pace=take.pace)[0]
+        return np.minimum(pose.x, x + reach)
+
+    def _stop(self, layout: Layout) -> Body:
+        w, h = layout["stop_w"], layout["stop_h"]
+        return Body(x=layout["stop"], y=layout.ground - h / 2, w=w, h=h)
 
 
 class Dominoes:
@@ -203,40 +231,42 @@ class Dominoes:
         return [(layout["x0"] - 4, layout["x1"] + 4), (layout["x2"] - 4, layout["x3"] + 4)]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        w, h, ground = layout["w"], layout["h"], layout.ground
-        xs = [layout[f"x{k}"] for k in range(self.count)]
-        falling = {"all_fall": [0, 1, 2, 3], "two_fall": [0, 1], "stay": []}[outcome]
-        # Implausible outcomes close the gap or widen it for the engine and are drawn where the pieces stand.
-        step = xs[1] - xs[0]
-        solved = [xs[0] + k * step for k in range(len(falling))]
-        poses = {}
-        if falling:
-            bodies = [Body(x=x, y=ground - h / 2, w=w, h=h, friction=0.45, bounce=0.02) for x in solved]
-            push = lambda b: b[0].apply_impulse_at_local_point((1.7 + 0.1 * take.nudge, 0), (0, -h / 2))  # noqa: E731
-            moved = simulate(bodies, ground=ground, start=2, push=push, pace=0.9 * take.pace)
-            poses = dict(zip(falling, moved, strict=True))
-        sprites = []
-        for k, x0 in enumerate(xs):
-            pose = poses.get(k)
-            x = x0 if pose is None else pose.x - solved[k] + x0
-            y = ground - h / 2 if pose is None else pose.y
-            angle = 0.0 if pose is None else pose.angle
-            key = f"domino{k}"
-            sprites.append(
-                sprite(
-                    key,
-                    layout,
-                    category="domino",
-                    x=x,
-                    y=y,
-                    w=w,
-                    h=h,
-                    angle=angle,
-                    color=layout.rgb("domino"),
-                    order=-k,
-                )
+        falling = {"all_fall": 4, "two_fall": 2, "stay": 0}[outcome]
+        poses = self._falling(falling, layout, take)
+        standing = [
+            Poses(layout[f"x{k}"], layout.ground - layout["h"] / 2, 0.0) for k in range(falling, self.count)
+        ]
+        return [
+            sprite(
+                f"domino{k}",
+                layout,
+                category="domino",
+                x=pose.x,
+                y=pose.y,
+                w=layout["w"],
+                h=layout["h"],
+                angle=pose.angle,
+                color=layout.rgb("domino"),
+                order=-k,
             )
-        return sprites
+            for k, pose in enumerate([*poses, *standing])
+        ]
+
+    def _falling(self, count: int, layout: Layout, take: Take) -> list[Poses]:
+        """The first `count` of the row fall. For the engine they stand without a gap, so that a wrong outcome
+        can be had too; they are drawn where they stand."""
+        if not count:
+            return []
+        w, h, ground = layout["w"], layout["h"], layout.ground
+        drawn = [layout[f"x{k}"] for k in range(count)]
+        solved = [drawn[0] + k * (drawn[1] - drawn[0]) for k in range(count)]
+        bodies = [Body(x=x, y=ground - h / 2, w=w, h=h, friction=0.45, bounce=0.02) for x in solved]
+        push = _knock(1.7 + 0.1 * take.nudge, h)
+        poses = simulate(bodies, ground=ground, start=2, push=push, pace=0.9 * take.pace)
+        return [
+            Poses(pose.x - there + here, pose.y, pose.angle)
+            for pose, there, here in zip(poses, solved, drawn, strict=True)
+        ]
 
 
 class Roll:
@@ -281,57 +311,84 @@ class Roll:
         return [(0, layout["edge"] + 4)]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        r, edge, ground = layout["r"], layout["edge"], layout.ground
-        top = ground - layout["height"]
-        x0, y0 = layout["x"], top - r
-        stopper = layout["stop_w"] if variant == "stopper" else 0.0
+        edge, height = layout["edge"], layout["height"]
         if outcome == "falls":
-            shelf = Body(x=edge / 2 - 4, y=(top + ground) / 2, w=edge + 8, h=layout["height"])
-            speed = 4.2 + 0.12 * take.nudge
-            body = Body(x=x0, y=y0, w=2 * r, h=2 * r, ball=True, bounce=0.45, velocity=(speed, 0), drag=0.02)
-            pose = simulate([body], ground=ground, fixed=[shelf], start=2, pace=take.pace)[0]
-            landed = np.maximum.accumulate((pose.y > ground - r - 1.0).astype(np.float32))
-            first = int(np.argmax(landed)) if landed.any() else FRAMES - 1
-            stop_x = pose.x[first] + 7.0
-            ease = 1.0 - np.exp(-np.maximum(np.arange(FRAMES) - first, 0) / 2.5)
-            x: Array = np.where(landed > 0, pose.x[first] + (stop_x - pose.x[first]) * ease, pose.x)
-            y = pose.y
+            x, y = self._falling(layout, take)
         else:
-            end = edge - stopper - r if outcome == "stops" else 84.0
-            if outcome == "stops" and not stopper:
-                end = edge - r * 0.6
-            x = mix(x0, end, take.ramp(1, 11))
-            y = y0 + np.zeros(FRAMES)
-        turn = (x - x0) / r
+            x, y = self._rolling(variant, outcome, layout, take)
         sprites = [
             sprite(
-                "shelf",
-                layout,
-                kind="box",
-                x=edge / 2 - 4,
-                base=ground,
-                w=edge + 8,
-                h=layout["height"],
-                color=layout.rgb("shelf"),
+                "shelf", layout, kind="box", x=edge / 2 - 4, w=edge + 8, h=height, color=layout.rgb("shelf")
             ),
-            sprite("ball", layout, x=x, y=y, w=2 * r, h=2 * r, angle=turn, color=layout.rgb("ball"), order=1),
+            _ball(layout, Poses(x, y, (x - layout["x"]) / layout["r"])),
         ]
-        if stopper:
-            sprites.append(
-                sprite(
-                    "stopper",
-                    layout,
-                    kind="box",
-                    x=edge - stopper / 2 - 0.3,
-                    base=top,
-                    w=stopper,
-                    h=layout["stop_h"],
-                    color=layout.rgb("stopper"),
-                    order=2,
-                    grounded=False,
-                )
-            )
+        if variant == "stopper":
+            sprites.append(self._stopper(layout))
         return sprites
+
+    def _falling(self, layout: Layout, take: Take) -> tuple[Array, Value]:
+        """Over the edge by the engine; once on the table it rolls out after a short way."""
+        r, edge, ground, height = layout["r"], layout["edge"], layout.ground, layout["height"]
+        top = ground - height
+        shelf = Body(x=edge / 2 - 4, y=(top + ground) / 2, w=edge + 8, h=height)
+        velocity = (4.2 + 0.12 * take.nudge, 0)
+        body = Body(
+            x=layout["x"],
+            y=top - r,
+            w=2 * r,
+            h=2 * r,
+            ball=True,
+            bounce=0.45,
+            velocity=velocity,
+            drag=0.02,
+        )
+        pose = simulate([body], ground=ground, fixed=[shelf], start=2, pace=take.pace)[0]
+        landed = np.maximum.accumulate((pose.y > ground - r - 1.0).astype(np.float32))
+        first = int(np.argmax(landed)) if landed.any() else FRAMES - 1
+        stop_x = pose.x[first] + 7.0
+        ease = 1.0 - np.exp(-np.maximum(np.arange(FRAMES) - first, 0) / 2.5)
+        x = np.where(landed > 0, pose.x[first] + (stop_x - pose.x[first]) * ease, pose.x)
+        return x, pose.y
+
+    def _rolling(self, variant: str, outcome: str, layout: Layout, take: Take) -> tuple[Array, Value]:
+        """To the stopper, or to the edge where there is none, or (`hovers`) on through the air."""
+        edge, r = layout["edge"], layout["r"]
+        if outcome == "hovers":
+            end = 84.0
+        elif variant == "stopper":
+            end = edge - layout["stop_w"] - r
+        else:
+            end = edge - r * 0.6
+        return mix(layout["x"], end, take.ramp(1, 11)), layout.ground - layout["height"] - r
+
+    def _stopper(self, layout: Layout) -> Sprite:
+        return sprite(
+            "stopper",
+            layout,
+            kind="box",
+            x=layout["edge"] - layout["stop_w"] / 2 - 0.3,
+            base=layout.ground - layout["height"],
+            w=layout["stop_w"],
+            h=layout["stop_h"],
+            color=layout.rgb("stopper"),
+            order=2,
+            grounded=False,
+        )
+
+
+def _ball(layout: Layout, pose: Poses) -> Sprite:
+    d = 2 * layout["r"]
+    color = layout.rgb("ball")
+    return sprite("ball", layout, x=pose.x, y=pose.y, w=d, h=d, angle=pose.angle, color=color, order=1)
+
+
+def _knock(strength: float, h: float) -> Callable[[list[pymunk.Body]], None]:
+    """A push to the right against the top of the first body."""
+
+    def push(bodies: list[pymunk.Body]) -> None:
+        bodies[0].apply_impulse_at_local_point((strength, 0), (0, -h / 2))
+
+    return push
 
 
 PHENOMENA: tuple[Phenomenon, ...] = (Drop(), Push(), Dominoes(), Roll())
