@@ -53,8 +53,7 @@ class Magnet:
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
         ground, x, size = layout.ground, layout["x"], layout["size"]
-        kind = "nail" if variant == "nail" else "peg"
-        h = 9.0 if kind == "nail" else 9.5
+        h = 9.0 if variant == "nail" else 9.5
         lower = take.ramp(1, 12)
         magnet_y = layout["top"] + layout["down"] * lower
         item_x = x + layout["item"] + np.zeros(FRAMES)
@@ -81,7 +80,7 @@ class Magnet:
             sprite(
                 "item",
                 layout,
-                category=kind,
+                category=variant,
                 x=item_x,
                 y=item_y,
                 w=layout["w"],
