@@ -383,11 +383,12 @@ def test_first_frames_are_drawn_once(evaluate_command, tmp_path: Path, monkeypat
     with GeminiServer(lambda asked: Answer(images=(picture,))) as server:
         monkeypatch.setenv("GEMINI_API_KEY", server.key)
         for _ in range(2):
-            report = draw_first_frames(prompts, tmp_path / "frames", model="image-model", base_url=server.url)
+            drawn = draw_first_frames(prompts, tmp_path / "frames", model="image-model", base_url=server.url)
         assert len(server.asked) == 2
         assert "ice in the sun" in server.asked[0].text
-        assert report.results["001"]["file"] == "first_frame_1.png"
+        assert drawn[1].name == "first_frame_1.png"
     found = find_first_frames(tmp_path / "frames", [1, 2])
+    assert found == drawn
     assert [path.read_bytes() for path in found.values()] == [picture, picture]
     with pytest.raises(PhysPlanError, match="lacks 1 first frames, such as that of prompt 3"):
         find_first_frames(tmp_path / "frames", [1, 2, 3])
