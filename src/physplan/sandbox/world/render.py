@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from physplan.sandbox.world.paint import PAINTERS, Brush, Layer
-from physplan.sandbox.world.sprites import Sprite, color_over_time, over_time
+from physplan.sandbox.world.sprites import TIMED, Sprite, color_over_time, over_time
 
 WORLD = 96.0  # the side of the picture in world units
 FRAMES = 25
@@ -49,6 +49,44 @@ def nearness(y: float | Array, horizon: float) -> float | Array:
     return 0.15 + 0.75 * (y - horizon) / (WORLD - horizon)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Canvas:
+    """What sprites are drawn on, the farthest first; its arrays are changed in place."""
+
+    backdrop: Backdrop
+    picture: Array  # [T, H, W, 3]
+    depth: Array  # [T, H, W]
+    objects: NDArray[np.uint8]  # [T, H, W]
+    grid: Array  # the pixels' centres in world units, the same for rows and columns
+
+    @classmethod
+    def empty(cls, backdrop: Backdrop, frames: int, size: int) -> Canvas:
+        grid = (np.arange(size, dtype=np.float32) + 0.5) / (size / WORLD)
+        picture, depth = _backdrop(backdrop, grid)
+        objects = np.zeros((frames, size, size), dtype=np.uint8)
+        objects[:, grid > backdrop.horizon] = 1
+        return cls(
+            backdrop=backdrop,
+            picture=np.repeat(picture[None], frames, axis=0),
+            depth=np.repeat(depth[None], frames, axis=0),
+            objects=objects,
+            grid=grid,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """A sprite's numbers for every frame, each [T, 1, 1], or [1, 1, 1] for what does not change."""
+
+    x: Array
+    y: Array
+    w: Array
+    h: Array
+    angle: Array
+    alpha: Array
+    level: Array
+
+
 def render(
     sprites: Sequence[Sprite],
     backdrop: Backdrop,
@@ -57,20 +95,14 @@ def render(
     size: int = 96,
     table: str = "table",
 ) -> Clip:
-    scale = size / WORLD
-    grid = (np.arange(size, dtype=np.float32) + 0.5) / scale
-    picture, depth = _backdrop(backdrop, grid)
-    picture = np.repeat(picture[None], frames, axis=0)
-    depth = np.repeat(depth[None], frames, axis=0)
-    objects = np.zeros((frames, size, size), dtype=np.uint8)
-    objects[:, grid > backdrop.horizon] = 1
+    canvas = Canvas.empty(backdrop, frames, size)
     names = ["wall", table]
     for sprite in sorted(sprites, key=lambda s: (s.near, s.order)):
         if sprite.object not in names:
             names.append(sprite.object)
-        _draw(sprite, names.index(sprite.object), picture, objects, depth, backdrop, grid, frames, scale)
-    picture = np.clip(picture * backdrop.light, 0.0, 1.0)
-    return Clip((picture * 255.0 + 0.5).astype(np.uint8), objects, depth, tuple(names))
+        _draw(sprite, names.index(sprite.object), canvas)
+    picture = np.clip(canvas.picture * backdrop.light, 0.0, 1.0)
+    return Clip((picture * 255.0 + 0.5).astype(np.uint8), canvas.objects, canvas.depth, tuple(names))
 
 
 def _backdrop(b: Backdrop, grid: Array) -> tuple[Array, Array]:
@@ -94,46 +126,50 @@ def _backdrop(b: Backdrop, grid: Array) -> tuple[Array, Array]:
     return color.astype(np.float32), depth.astype(np.float32)
 
 
-def _draw(
-    sprite: Sprite,
-    index: int,
-    picture: Array,
-    objects: NDArray[np.uint8],
-    depth: Array,
-    backdrop: Backdrop,
-    grid: Array,
-    frames: int,
-    scale: float,
-) -> None:
-    x, y, w, h = (over_time(v, frames) for v in (sprite.x, sprite.y, sprite.w, sprite.h))
-    angle, alpha, level = (over_time(v, frames) for v in (sprite.angle, sprite.alpha, sprite.level))
-    reach = 0.5 * np.hypot(w, h) + 6.0
-    cols = np.flatnonzero((grid > (x - reach).min()) & (grid < (x + reach).max()))
-    rows = np.flatnonzero((grid > (y - reach).min()) & (grid < (y + reach).max()))
-    if not cols.size or not rows.size or not (alpha > 0).any():
+def _draw(sprite: Sprite, index: int, canvas: Canvas) -> None:
+    frames = len(canvas.picture)
+    placed = Placed(**{name: over_time(getattr(sprite, name), frames) for name in TIMED})
+    area = _area(placed, canvas.grid)
+    if area is None or not (placed.alpha > 0).any():
         return
-    area = (slice(None), slice(rows[0], rows[-1] + 1), slice(cols[0], cols[-1] + 1))
-    du = grid[None, None, area[2]] - x
-    dv = grid[None, area[1], None] - y
-    if np.any(angle):
-        c, s = np.cos(angle), np.sin(angle)
-        du, dv = c * du + s * dv, -s * du + c * dv
-    else:
-        du, dv = du + 0 * dv, dv + 0 * du
-    color = color_over_time(sprite.color, frames)
     if sprite.grounded:
-        _contact_shadow(sprite, picture, backdrop, grid, x, y, w, h, angle, alpha)
-    brush = Brush(du, dv, 0.5 * w, 0.5 * h, color, level, sprite.look)
+        _contact_shadow(sprite, placed, canvas)
+    u, v = _local(placed, canvas.grid, area)
+    color = color_over_time(sprite.color, frames)
+    brush = Brush(u, v, 0.5 * placed.w, 0.5 * placed.h, color, placed.level, sprite.look)
+    picture, scale = canvas.picture[area], canvas.grid.size / WORLD
     seen: Array | None = None
     for layer in PAINTERS[sprite.kind](brush):
-        cover = _coverage(layer, scale) * alpha
-        picture[area] = picture[area] * (1 - cover[..., None]) + layer.color * cover[..., None]
+        cover = _coverage(layer, scale) * placed.alpha
+        picture[:] = picture * (1 - cover[..., None]) + layer.color * cover[..., None]
         if layer.solid:
             seen = cover if seen is None else np.maximum(seen, cover)
     if seen is not None:
-        visible = np.broadcast_to(seen > 0.30, objects[area].shape)
-        objects[area][visible] = index
-        depth[area][visible] = sprite.near
+        visible = np.broadcast_to(seen > 0.30, canvas.objects[area].shape)
+        canvas.objects[area][visible] = index
+        canvas.depth[area][visible] = sprite.near
+
+
+def _area(placed: Placed, grid: Array) -> tuple[slice, slice, slice] | None:
+    """The part of the picture that the sprite may touch in some frame; None when it is all outside."""
+    reach = 0.5 * np.hypot(placed.w, placed.h) + 6.0
+    rows, cols = (
+        np.flatnonzero((grid > (centre - reach).min()) & (grid < (centre + reach).max()))
+        for centre in (placed.y, placed.x)
+    )
+    if not cols.size or not rows.size:
+        return None
+    return slice(None), slice(rows[0], rows[-1] + 1), slice(cols[0], cols[-1] + 1)
+
+
+def _local(placed: Placed, grid: Array, area: tuple[slice, slice, slice]) -> tuple[Array, Array]:
+    """The pixels of the area as seen from the sprite: [T, h, w] to its right and below its centre."""
+    u = grid[None, None, area[2]] - placed.x
+    v = grid[None, area[1], None] - placed.y
+    if np.any(placed.angle):
+        c, s = np.cos(placed.angle), np.sin(placed.angle)
+        return c * u + s * v, -s * u + c * v
+    return u + 0 * v, v + 0 * u
 
 
 def _coverage(layer: Layer, scale: float) -> Array:
@@ -141,29 +177,20 @@ def _coverage(layer: Layer, scale: float) -> Array:
     return np.clip(0.5 - layer.distance / blur, 0.0, 1.0) * layer.alpha
 
 
-def _contact_shadow(
-    sprite: Sprite,
-    picture: Array,
-    backdrop: Backdrop,
-    grid: Array,
-    x: Array,
-    y: Array,
-    w: Array,
-    h: Array,
-    angle: Array,
-    alpha: Array,
-) -> None:
+def _contact_shadow(sprite: Sprite, placed: Placed, canvas: Canvas) -> None:
     """Darkens the table below an object; fainter and wider the higher the object is above its resting
     place."""
+    backdrop, grid, angle = canvas.backdrop, canvas.grid, placed.angle
     ground = sprite.foot or backdrop.horizon + (sprite.near - 0.15) / 0.75 * (WORLD - backdrop.horizon)
-    half_w = 0.5 * (np.abs(w * np.cos(angle)) + np.abs(h * np.sin(angle)))
-    half_h = 0.5 * (np.abs(h * np.cos(angle)) + np.abs(w * np.sin(angle)))
-    lift = np.maximum(ground - (y + half_h), 0.0)
+    half_w = 0.5 * (np.abs(placed.w * np.cos(angle)) + np.abs(placed.h * np.sin(angle)))
+    half_h = 0.5 * (np.abs(placed.h * np.cos(angle)) + np.abs(placed.w * np.sin(angle)))
+    lift = np.maximum(ground - (placed.y + half_h), 0.0)
     a, b = half_w * 1.05 + 0.06 * lift + 1.0, 2.2 + 0.02 * lift
     rows = slice(*np.searchsorted(grid, [ground - 6.0, ground + 7.0]))
-    cols = slice(*np.searchsorted(grid, [float((x - 1.6 * a).min()), float((x + 1.6 * a).max())]))
-    u = (grid[None, None, cols] - x) / a
+    left, right = float((placed.x - 1.6 * a).min()), float((placed.x + 1.6 * a).max())
+    cols = slice(*np.searchsorted(grid, [left, right]))
+    u = (grid[None, None, cols] - placed.x) / a
     v = (grid[None, rows, None] - ground - 0.3) / b
-    dark = 0.34 * alpha * np.exp(-1.2 * (u**4 + v * v)) / (1.0 + 0.06 * lift)
+    dark = 0.34 * placed.alpha * np.exp(-1.2 * (u**4 + v * v)) / (1.0 + 0.06 * lift)
     dark = dark * (grid[None, rows, None] > backdrop.horizon)
-    picture[:, rows, cols] *= 1.0 - dark[..., None]
+    canvas.picture[:, rows, cols] *= 1.0 - dark[..., None]
