@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from physplan.sandbox.world.phenomena import fluids, heat, magnetism, optics, solids
+from physplan.sandbox.world.phenomena.balls import Drop, Roll
+from physplan.sandbox.world.phenomena.blocks import Dominoes, Push
+from physplan.sandbox.world.phenomena.fluids import Ink, Pour
+from physplan.sandbox.world.phenomena.heat import Flame, Ice
+from physplan.sandbox.world.phenomena.magnetism import Magnet
+from physplan.sandbox.world.phenomena.optics import Filter, Lamp, Shadow
 from physplan.sandbox.world.scene import Phenomenon, Scene, build_scene
 
-PHENOMENA: dict[str, Phenomenon] = {
-    p.name: p for module in (solids, fluids, optics, magnetism, heat) for p in module.PHENOMENA
-}
+# The order decides which scene a number means: add new phenomena at the end.
+_ALL: tuple[Phenomenon, ...] = (
+    Drop(),
+    Push(),
+    Dominoes(),
+    Roll(),
+    Pour(),
+    Ink(),
+    Lamp(),
+    Filter(),
+    Shadow(),
+    Magnet(),
+    Ice(),
+    Flame(),
+)
+PHENOMENA = {p.name: p for p in _ALL}
 DOMAINS = ("solid mechanics", "fluid dynamics", "optics", "magnetism", "thermodynamics")
 
 

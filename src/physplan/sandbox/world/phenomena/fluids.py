@@ -9,7 +9,7 @@ import numpy as np
 
 from physplan.sandbox.world.phenomena.parts import WATER, Glass, puddle, shown
 from physplan.sandbox.world.render import FRAMES
-from physplan.sandbox.world.scene import Layout, Phenomenon, Take, Thing, pick, sprite
+from physplan.sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan.sandbox.world.sprites import PALETTE, Array, Sprite, Value, mix
 
 
@@ -227,6 +227,3 @@ class Ink:
             grounded=False,
         )
         return [sheet, blot]
-
-
-PHENOMENA: tuple[Phenomenon, ...] = (Pour(), Ink())

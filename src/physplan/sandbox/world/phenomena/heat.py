@@ -9,7 +9,7 @@ import numpy as np
 
 from physplan.sandbox.world.phenomena.parts import Glass, puddle, shown, sun
 from physplan.sandbox.world.render import FRAMES
-from physplan.sandbox.world.scene import Layout, Phenomenon, Take, Thing, pick, sprite
+from physplan.sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan.sandbox.world.sprites import PALETTE, Array, Sprite
 
 
@@ -273,6 +273,3 @@ class Flame:
             order=2.5,
             grounded=False,
         )
-
-
-PHENOMENA: tuple[Phenomenon, ...] = (Ice(), Flame())

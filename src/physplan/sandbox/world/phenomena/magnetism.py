@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from physplan.sandbox.world.render import FRAMES
-from physplan.sandbox.world.scene import Layout, Phenomenon, Take, Thing, pick, sprite
+from physplan.sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan.sandbox.world.sprites import Sprite
 
 
@@ -89,6 +89,3 @@ class Magnet:
                 order=2,
             ),
         ]
-
-
-PHENOMENA: tuple[Phenomenon, ...] = (Magnet(),)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from physplan.sandbox.world.phenomena.parts import shown, sun
-from physplan.sandbox.world.scene import Layout, Phenomenon, Take, Thing, pick, sprite
+from physplan.sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan.sandbox.world.sprites import Array, Sprite, Value, mix
 
 VASES = ("red", "green", "teal", "blue", "purple", "orange")
@@ -261,6 +261,3 @@ class Shadow:
             near=layout.near - 0.01,
             grounded=False,
         )
-
-
-PHENOMENA: tuple[Phenomenon, ...] = (Lamp(), Filter(), Shadow())
