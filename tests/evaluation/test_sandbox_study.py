@@ -1,0 +1,125 @@
+"""The sandbox study: what is compared, how a video is judged, how cases are summed up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from physplan.cli import main
+from physplan.errors import PhysPlanError
+from physplan.evaluation.sandbox.arms import ABLATION_ARMS, Arm, arms
+from physplan.evaluation.sandbox.benchmark import SandboxStudy, make_case, summarise
+from physplan.evaluation.sandbox.measure import bystanders, compare_with_truth
+from physplan.sandbox.world.phenomena import scene
+from physplan.sandbox.world.scene import Meddling
+
+pytest.importorskip("cv2")
+
+
+def test_arms_are_methods_with_modes_and_levels():
+    found = arms("base", "physplan", levels=(0, 2))
+    assert [arm.label for arm in found] == ["base", "physplan @ level 0", "physplan @ level 2"]
+    config = SandboxStudy.of_preset().config
+    assert Arm(name="physplan:exact").guidance(config).gradient == "exact"
+    assert Arm(name="no_regions").guidance(config).outside_weight == 1.0
+    assert len(ABLATION_ARMS) == 6
+
+
+@pytest.mark.parametrize("name", ["physplann", "base:exact", "physplan:slow"])
+def test_an_unknown_arm_is_refused_with_what_there_is(name):
+    with pytest.raises(PhysPlanError, match="physplan"):
+        Arm(name=name)
+
+
+def test_what_changes_a_video_changes_its_case_and_nothing_else_does():
+    study = SandboxStudy.of_preset()
+    other = SandboxStudy.of_preset({"guidance.step_size": 1.25})
+    faster = SandboxStudy.of_preset({"runtime.threads": 2})
+    physplan, base = Arm(name="physplan"), Arm(name="base")
+    assert make_case(study, 400, physplan, 0).key != make_case(other, 400, physplan, 0).key
+    assert make_case(study, 400, base, 0).key == make_case(other, 400, base, 0).key
+    assert make_case(study, 400, physplan, 0).key == make_case(faster, 400, physplan, 0).key
+    keys = {make_case(study, 400, arm, 0).key for arm in arms("frame_guidance", levels=(0, 1, 2, 3))}
+    assert len(keys) == 4
+
+
+def test_the_truth_is_plausible_preserved_and_scores_near_100():
+    shown = scene("validation", 20)
+    truth = shown.render()
+    found = compare_with_truth(shown, truth, truth.frames)
+    assert found["plausible"]
+    assert found["preserved"]
+    assert all(event in (True, None) for event in found["events"])
+    assert found["metrics"]["spatial"] == 1.0
+
+
+def test_an_implausible_outcome_is_seen_as_such():
+    shown = scene("validation", 20)
+    other = next(o for o in shown.outcomes if o != shown.plausible)
+    found = compare_with_truth(shown, shown.render(), shown.render(other).frames)
+    assert not found["plausible"]
+    assert found["outcome"] == other
+    assert False in found["events"]
+
+
+def test_a_changed_bystander_is_not_preserved():
+    shown = next(s for i in range(50) if len((s := scene("validation", i)).distractors) > 1)
+    key = next(iter(shown.distractors))
+    assert key in bystanders(shown, shown.render())
+    changed = shown.render(meddling=Meddling(target=key, how="vanish")).frames
+    assert not compare_with_truth(shown, shown.render(), changed)["preserved"]
+
+
+def test_a_study_sums_up_shares_with_intervals_over_scenes():
+    study = replace(SandboxStudy.of_preset(), scenes=2, seeds=2, arms=arms("base", "physplan"))
+    shown = scene("test", 400)
+    truth = compare_with_truth(shown, shown.render(), shown.render().frames)
+    measured = []
+    for case in study.cases():
+        good = case.identity["arm"] == "physplan" or case.identity["scene"] == 400
+        result = {**truth, "plausible": good, "domain": "optics", "seconds": 1.0}
+        measured.append((case.identity, result))
+    rows = summarise(study, measured)["arms"]
+    assert rows["physplan"]["plausible"]["value"] == 100.0
+    assert rows["base"]["plausible"]["value"] == 50.0
+    assert rows["base"]["plausible"]["low"] == 0.0
+    assert rows["base"]["plausible_and_preserved_less_physplan"]["value"] == -50.0
+    assert rows["physplan"]["physics_iq"]["value"] > 90
+    assert rows["base"]["domains"] == {"optics": 50.0}
+
+
+def test_the_command_prints_a_table_draws_a_plot_and_keeps_what_is_done(tmp_path, capsys):
+    quick = ["--set", "video.num_inference_steps=2", "--set"]
+    schedule = "guidance.schedule={layout_steps: 1, guided_steps: 1, repeats: 1}"
+    frames = ["--set", "frame_guidance.schedule={repeats: [1], travel: [0, 0]}"]
+    command = ["evaluate", "sandbox", "--scenes", "1", "--seeds", "1", "--split", "validation"]
+    command += [*quick, schedule, *frames, "-o", str(tmp_path / "s.json"), "--plot", str(tmp_path / "s.png")]
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert all(word in printed for word in ("base", "frame_guidance", "physplan", "Plausible"))
+    assert (tmp_path / "s.png").stat().st_size > 5000
+    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "s.cases").rglob("result.json")}
+    assert len(before) == 3
+    assert main(command) == 0
+    assert before == {p: p.stat().st_mtime_ns for p in (tmp_path / "s.cases").rglob("result.json")}
+
+
+def test_a_wrong_field_gets_one_sentence(capsys):
+    assert main(["evaluate", "sandbox", "--set", "guidance.step_sise=1"]) != 0
+    assert "step_size" in capsys.readouterr().err
+
+
+def test_levels_are_for_guided_methods(capsys):
+    assert main(["evaluate", "sandbox", "--methods", "base", "--levels", "0"]) != 0
+    assert "--levels" in capsys.readouterr().err
+
+
+def test_the_physics_iq_formula_is_the_benchmarks():
+    shown = scene("validation", 0)
+    truth = shown.render()
+    still = np.repeat(truth.frames[:1], len(truth.frames), axis=0)
+    found = compare_with_truth(shown, truth, still)
+    assert found["metrics"]["spatial"] == 0.0
+    assert found["variance"]["spatial"] > 0.5
