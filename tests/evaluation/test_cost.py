@@ -16,12 +16,15 @@ def write_run(folder: Path, *, method: str, events: int, calls: int) -> None:
     folder.mkdir(parents=True)
     (folder / "stages").mkdir()
     seconds = {"plan": 2.0 + events, "latents": 10.0 * events, "video": 0.0}
+    memory = {"plan": None, "latents": 500_000_000 * events, "video": 1_000_000_000}
     for stage, taken in seconds.items():
-        record = {"stage": stage, "seconds": taken, "peak_memory_bytes": 4_000_000_000 + events}
+        record = {"stage": stage, "seconds": taken, "peak_memory_bytes": memory[stage]}
         (folder / "stages" / f"{stage}.json").write_text(json.dumps(record))
     (folder / "run.json").write_text(json.dumps({"inputs": {"method": method}}))
     (folder / "plan.json").write_text(json.dumps({"events": [{}] * events}))
-    (folder / "config.yaml").write_text("reasoner: {name: paper, model: m}\nvideo: {model: cogvideox-5b}\n")
+    (folder / "config.yaml").write_text(
+        "reasoner: {name: paper, model: m}\nvideo: {model: cogvideox-5b}\nruntime: {device: cuda}\n"
+    )
     ledger = Ledger(folder / "calls" / "ledger.jsonl")
     for i in range(calls):
         purpose = "edits" if i else "scene"
@@ -48,9 +51,9 @@ def cells(table, label: str) -> tuple:
 
 def test_times_are_means_over_runs(runs: Path) -> None:
     table = stage_table(read_runs([runs]))
-    assert cells(table, "Reasoning") == ("m", pytest.approx((5 + 7 + 5) / 3))
-    assert cells(table, "Guided sampling")[0] == "cogvideox-5b"
-    assert cells(table, "Total") == ("", pytest.approx((35 + 57 + 35) / 3))
+    assert cells(table, "Reasoning") == ("m", pytest.approx((5 + 7 + 5) / 3), None)
+    assert cells(table, "Guided sampling")[::2] == ("cogvideox-5b", pytest.approx(2.5))
+    assert cells(table, "Total") == ("", pytest.approx((35 + 57 + 35) / 3), pytest.approx(2.5))
 
 
 def test_calls_are_counted_once_and_retries_are_paid(runs: Path) -> None:
@@ -67,15 +70,17 @@ def test_totals_are_per_method_and_number_of_events(runs: Path) -> None:
         "physplan, K = 3 (n = 1)",
         "physplan, K = 5 (n = 1)",
     ]
-    assert cells(table, "physplan, K = 5") == (pytest.approx(57), pytest.approx(4.0), pytest.approx(0.13))
+    assert cells(table, "physplan, K = 5") == (pytest.approx(57), pytest.approx(2.5), pytest.approx(0.13))
     assert cells(table, "base")[2] is None
-    assert "physplan: +11.0 s and 0.020 USD per further event" in table.note
+    assert "physplan: +11.0 s, +0.50 GB, +0.020 USD per further event" in table.note
+    assert "Memory is the highest of the GPU." in table.note
 
 
 def test_growth_is_the_slope_over_the_events(runs: Path) -> None:
-    seconds, usd = growth([run for run in read_runs([runs]) if run.method == "physplan"])
-    assert seconds == pytest.approx(11)
-    assert usd == pytest.approx(0.02)
+    found = growth([run for run in read_runs([runs]) if run.method == "physplan"])
+    assert found.seconds == pytest.approx(11)
+    assert found.gb == pytest.approx(0.5)
+    assert found.usd == pytest.approx(0.02)
 
 
 def test_the_command_prints_our_tables_beside_the_papers(runs: Path, evaluate_command) -> None:

@@ -81,6 +81,7 @@ def test_physics_iqs_videos_have_its_names_rate_and_length(physics_iq, tmp_path:
     assert record["settings"]["settings"]["video.num_inference_steps"] == 2
     runs = read_runs([tmp_path / "videos.cases"])  # what `evaluate cost` and `failures` read
     assert [(run.method, run.events) for run in runs] == [("base", 0)] * 2
+    assert all(stage.peak_memory_bytes > 10**8 for run in runs for stage in run.stages.values())
 
 
 @trained

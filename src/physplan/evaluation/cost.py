@@ -1,13 +1,13 @@
 """Appendix D: what a video costs in time, calls, tokens, money and memory, from the ledgers of real runs.
 
 Read from the files of run folders (`physplan.runs`): run.json, plan.json, config.yaml, stages/*.json and all
-ledgers. Peak memory is shown where the stage records hold `peak_memory_bytes`.
+ledgers. Peak memory is the GPU's where the run used one, else that of the process.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ GB = 1e9
 class Stage:
     seconds: float
     model: str = ""
+    peak_memory_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +37,16 @@ class RunCost:
     method: str
     events: int
     stages: dict[str, Stage]
-    peak_memory_bytes: int | None = None
+    device: str = ""
     calls: tuple[Entry, ...] = ()
 
     @property
     def seconds(self) -> float:
         return sum(stage.seconds for stage in self.stages.values())
+
+    @property
+    def peak_memory_bytes(self) -> int | None:
+        return max((stage.peak_memory_bytes or 0 for stage in self.stages.values()), default=0) or None
 
     @property
     def usd(self) -> float | None:
@@ -61,23 +66,25 @@ STAGE_TITLES = {
 def read_run(folder: Path) -> RunCost:
     try:
         inputs = json.loads((folder / "run.json").read_text(encoding="utf-8"))["inputs"]
-        models = _models(yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8")) or {})
+        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8")) or {}
+        models = _models(config)
         records = {
             path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("stages/*.json")
         }
         plan = folder / "plan.json"
-        memory = [
-            record["peak_memory_bytes"] for record in records.values() if record.get("peak_memory_bytes")
-        ]
         return RunCost(
             method=str(inputs["method"]),
             events=len(json.loads(plan.read_text(encoding="utf-8"))["events"]) if plan.exists() else 0,
             stages={
-                STAGE_TITLES[name]: Stage(seconds=float(records[name]["seconds"]), model=models.get(name, ""))
+                STAGE_TITLES[name]: Stage(
+                    seconds=float(records[name]["seconds"]),
+                    model=models.get(name, ""),
+                    peak_memory_bytes=records[name].get("peak_memory_bytes"),
+                )
                 for name in STAGE_ORDER
                 if name in records
             },
-            peak_memory_bytes=max(memory) if memory else None,
+            device=str((config.get("runtime") or {}).get("device") or ""),
             calls=tuple(
                 call for ledger in sorted(folder.rglob("ledger.jsonl")) for call in Ledger(ledger).entries()
             ),
@@ -117,19 +124,24 @@ def _finished(folder: Path) -> bool:
 
 
 def stage_table(runs: Sequence[RunCost]) -> Table:
-    """Mean seconds per stage, in the order in which the stages ran."""
+    """Mean seconds and highest memory per stage, in the order in which the stages ran."""
     names = list(dict.fromkeys(name for run in runs for name in run.stages))
     rows = []
     for name in names:
         stages = [run.stages[name] for run in runs if name in run.stages]
         models = ", ".join(sorted({stage.model for stage in stages if stage.model}))
-        rows.append(Row(label=name, cells=(models, sum(stage.seconds for stage in stages) / len(runs))))
+        seconds = sum(stage.seconds for stage in stages) / len(runs)
+        rows.append(
+            Row(label=name, cells=(models, seconds, _gb(stage.peak_memory_bytes for stage in stages)))
+        )
     total = float(np.mean([run.seconds for run in runs]))
+    most = _gb(run.peak_memory_bytes for run in runs)
     return Table(
         title=f"Runtime per stage ({_described(runs)})",
         columns=STAGE_COST_COLUMNS,
-        rows=(*rows, Row(label="Total", cells=("", total))),
+        rows=(*rows, Row(label="Total", cells=("", total, most))),
         label="Stage",
+        note=_whose_memory(runs),
     )
 
 
@@ -156,34 +168,53 @@ def total_table(runs: Sequence[RunCost]) -> Table:
         groups.setdefault((run.method, run.events), []).append(run)
     rows = []
     for (method, events), members in sorted(groups.items()):
-        memory = [run.peak_memory_bytes / GB for run in members if run.peak_memory_bytes is not None]
         money = [run.usd for run in members if run.usd is not None]
         rows.append(
             Row(
                 label=f"{method}, K = {events} (n = {len(members)})",
                 cells=(
                     float(np.mean([run.seconds for run in members])),
-                    max(memory) if memory else None,
+                    _gb(run.peak_memory_bytes for run in members),
                     float(np.mean(money)) if money else None,
                 ),
             )
         )
     return Table(
-        title="Total cost per video", columns=TOTAL_COST_COLUMNS, rows=tuple(rows), note=_growth(groups)
+        title="Total cost per video",
+        columns=TOTAL_COST_COLUMNS,
+        rows=tuple(rows),
+        note=" ".join(filter(None, (_growth(groups), _whose_memory(runs)))),
     )
 
 
-def growth(runs: Sequence[RunCost]) -> tuple[float, float | None]:
-    """Seconds and USD per further event: the slope of a least-squares line. Needs two values of K."""
-    events = np.array([run.events for run in runs], float)
-    seconds = np.polyfit(events, [run.seconds for run in runs], 1)[0]
-    money = [run.usd for run in runs]
-    usd = (
-        None
-        if any(value is None for value in money)
-        else float(np.polyfit(events, np.array(money, float), 1)[0])
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """What one further event adds; None where it was not counted."""
+
+    seconds: float
+    gb: float | None
+    usd: float | None
+
+    def __str__(self) -> str:
+        parts = [f"{self.seconds:+.1f} s"]
+        parts += [] if self.gb is None else [f"{self.gb:+.2f} GB"]
+        parts += [] if self.usd is None else [f"{self.usd:+.3f} USD"]
+        return ", ".join(parts)
+
+
+def growth(runs: Sequence[RunCost]) -> Growth:
+    """The slopes of least-squares lines over the number of events, of which there must be two or more."""
+    events = [run.events for run in runs]
+
+    def slope(values: Sequence[float | None]) -> float | None:
+        return None if None in values else float(np.polyfit(events, np.array(values, float), 1)[0])
+
+    memory = [run.peak_memory_bytes for run in runs]
+    return Growth(
+        seconds=float(np.polyfit(events, [run.seconds for run in runs], 1)[0]),
+        gb=slope([None if held is None else held / GB for held in memory]),
+        usd=slope([run.usd for run in runs]),
     )
-    return float(seconds), usd
 
 
 def _growth(groups: dict[tuple[str, int], list[RunCost]]) -> str:
@@ -191,9 +222,7 @@ def _growth(groups: dict[tuple[str, int], list[RunCost]]) -> str:
     for method in dict.fromkeys(method for method, _ in groups):
         runs = [run for (name, _), members in groups.items() if name == method for run in members]
         if len({run.events for run in runs}) > 1:
-            seconds, usd = growth(runs)
-            money = "" if usd is None else f" and {usd:.3f} USD"
-            notes.append(f"{method}: {seconds:+.1f} s{money} per further event.")
+            notes.append(f"{method}: {growth(runs)} per further event.")
     return " ".join(notes)
 
 
@@ -209,6 +238,16 @@ def _call_row(label: str, calls: Sequence[Entry], runs: int) -> Row:
             sum(call.usd or 0.0 for call in calls) / runs,
         ),
     )
+
+
+def _gb(amounts: Iterable[int | None]) -> float | None:
+    return max((amount / GB for amount in amounts if amount is not None), default=None)
+
+
+def _whose_memory(runs: Sequence[RunCost]) -> str:
+    measured = {run.device for run in runs if run.peak_memory_bytes is not None}
+    whose = {"of the GPU" if device.startswith("cuda") else "of the whole process" for device in measured}
+    return f"Memory is the highest {' or '.join(sorted(whose))}." if whose else ""
 
 
 def _described(runs: Sequence[RunCost]) -> str:

@@ -27,7 +27,11 @@ TOTAL_COST_COLUMNS = (
     Column(title="Peak memory (GB)", digits=2, best="min"),
     Column(title="API cost (USD)", best="min"),
 )
-STAGE_COST_COLUMNS = (Column(title="Model"), Column(title="Time (s)", digits=1))
+STAGE_COST_COLUMNS = (
+    Column(title="Model"),
+    Column(title="Time (s)", digits=1),
+    Column(title="Peak memory (GB)", digits=2),
+)
 API_COST_COLUMNS = (
     Column(title="Calls", digits=1),
     Column(title="Tokens in", digits=0),
@@ -121,14 +125,14 @@ _TABLES: dict[str, tuple[str, tuple[Column, ...], dict[str, tuple[float | str | 
         "Runtime per stage, K = 3",
         STAGE_COST_COLUMNS,
         {
-            "Scene parsing and decomposition": (_FLASH, 6.8),
-            "Delta translation and checks": (_FLASH, 4.2),
-            "Keyframe rendering": (_PRO_IMAGE, 12.5),
-            "Masks and depth": ("Grounded-SAM-2, Depth Anything V2", 4.0),
-            "Preview decoding": ("CogVideoX VAE", 24.5),
-            "Measurement and backpropagation": ("DINOv3, CogVideoX", 214.0),
-            "Sampling and final decoding": ("CogVideoX", 100.0),
-            "Total": ("", 366.0),
+            "Scene parsing and decomposition": (_FLASH, 6.8, None),
+            "Delta translation and checks": (_FLASH, 4.2, None),
+            "Keyframe rendering": (_PRO_IMAGE, 12.5, None),
+            "Masks and depth": ("Grounded-SAM-2, Depth Anything V2", 4.0, None),
+            "Preview decoding": ("CogVideoX VAE", 24.5, None),
+            "Measurement and backpropagation": ("DINOv3, CogVideoX", 214.0, None),
+            "Sampling and final decoding": ("CogVideoX", 100.0, None),
+            "Total": ("", 366.0, None),
         },
     ),
     "cost-calls": (

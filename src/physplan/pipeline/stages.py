@@ -24,7 +24,7 @@ from physplan.pipeline.identity import stage_key
 from physplan.pipeline.run import Run
 from physplan.pipeline.sampling import make_latents
 from physplan.reasoning import PlanRecord, PlanSettings, Step, plan
-from physplan.runs import file_digest
+from physplan.runs import PeakMemory, file_digest
 from physplan.video.decoding import decode_safely, load_latents
 from physplan.video.files import run_metadata, write_video
 from physplan.video.sheets import Frames, contact_sheet
@@ -54,7 +54,7 @@ def do_stage(run: Run, stage: Stage) -> None:
     folder.forget([*reversed(STAGES[STAGES.index(stage.name) :])])
     run.watch(RunEvent(stage=stage.name, kind="started"))
     folder.log(f"{stage.name}: started")
-    started = time.monotonic()
+    started, memory = time.monotonic(), PeakMemory(run.config.runtime.device)
     try:
         files, notes = stage.make(run)
     except (PhysPlanError, GraphError) as error:
@@ -64,7 +64,15 @@ def do_stage(run: Run, stage: Stage) -> None:
         folder.log(f"{stage.name}: stopped")
         raise
     seconds = time.monotonic() - started
-    folder.finish(stage.name, key, files, seconds=seconds, made_from=sources, notes=notes)
+    folder.finish(
+        stage.name,
+        key,
+        files,
+        seconds=seconds,
+        made_from=sources,
+        notes=notes,
+        peak_memory_bytes=memory.bytes(),
+    )
     folder.log(f"{stage.name}: finished in {seconds:.1f} s")
     run.watch(RunEvent(stage=stage.name, kind="finished", message="; ".join(notes)))
 

@@ -22,19 +22,19 @@ def cost_section(run: RunFiles) -> str:
         mine = tuple(e for e in entries if stage_of.get(e.purpose, "plan") == stage)
         cost = total(mine)
         seconds += record.seconds
-        rows.append(
-            (stage, f"{record.seconds:.1f} s", cost.calls or "", f"{cost.usd:.4f}" if cost.calls else "")
-        )
+        held = f"{record.peak_memory_bytes / 1e9:.2f} GB" if record.peak_memory_bytes else ""
+        usd = f"{cost.usd:.4f}" if cost.calls else ""
+        rows.append((stage, f"{record.seconds:.1f} s", held, cost.calls or "", usd))
     everything = total(entries)
     rows.append(
-        ("all", f"{seconds:.1f} s", everything.calls or "", f"{everything.usd:.4f}" if entries else "0")
+        ("all", f"{seconds:.1f} s", "", everything.calls or "", f"{everything.usd:.4f}" if entries else "0")
     )
     unpriced = (
         f'<p class="caption">{everything.unpriced} calls have no known price.</p>'
         if everything.unpriced
         else ""
     )
-    return _table(("stage", "time", "calls", "USD"), rows) + unpriced
+    return _table(("stage", "time", "memory", "calls", "USD"), rows) + unpriced
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -77,6 +77,7 @@ class RunFolder:
         seconds: float,
         made_from: Mapping[str, str],
         notes: Sequence[str] = (),
+        peak_memory_bytes: int | None = None,
     ) -> None:
         """Say that a stage is done. Its files are complete and on disk by now."""
         StageRecord(
@@ -87,6 +88,7 @@ class RunFolder:
             finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             made_from=made_from,
             notes=tuple(notes),
+            peak_memory_bytes=peak_memory_bytes,
         ).save(self._record_path(stage))
 
     def forget(self, stages: Sequence[str]) -> None:

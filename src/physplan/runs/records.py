@@ -23,6 +23,7 @@ class StageRecord:
     finished: str  # date and time
     made_from: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what a reader of the report should know
+    peak_memory_bytes: int | None = None  # `physplan.runs.memory`
 
     def save(self, path: Path) -> None:
         write_json(path, asdict(self))
