@@ -22,7 +22,7 @@ from physplan.sandbox.train.data import training_clip
 from physplan.sandbox.train.loop import TrainConfig, train
 from physplan.sandbox.world.phenomena import PHENOMENA
 
-CONFIG = TrainConfig(steps=20_000, learning_rate=1e-3, batch=16, warmup=200, ema=0.999)
+CONFIG = TrainConfig(steps=20_000, learning_rate=5e-4, batch=16, warmup=200, ema=0.999)
 CLIPS = 9000
 NO_WORDS = 0.12  # share of the clips trained without their prompt, for classifier-free guidance
 LATENT = (24, 7, 12, 12)
