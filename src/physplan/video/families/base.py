@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -16,7 +16,7 @@ from physplan.errors import PhysPlanError
 from physplan.video.checkpointing import Checkpointing
 from physplan.video.frames import FrameLayout, Window, WindowMode
 from physplan.video.noise import keep_frozen
-from physplan.video.protocol import Conditioning
+from physplan.video.protocol import Conditioning, NoiseFamily
 from physplan.video.sizes import check_frames, check_sides
 
 
@@ -39,7 +39,7 @@ class Codec(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What `prepare` was asked for, checked."""
+    """What `prepare` was asked for, checked; and the steps of preparing that families have in common."""
 
     image: Image
     prompt: str
@@ -57,6 +57,45 @@ class Request:
     def guided(self) -> bool:
         """Whether classifier-free guidance needs the unconditional branch."""
         return self.guidance_scale > 1
+
+    def rows(self, unconditional: Tensor, conditional: Tensor) -> Tensor:
+        """The conditioning batch of `FamilyModel.denoise`."""
+        return torch.cat([unconditional, conditional]) if self.guided else conditional
+
+    def pixels(self, processor: Any) -> Tensor:
+        """The picture at the run's size, [1, 3, H, W] in [-1, 1]."""
+        pixels: Tensor = processor.preprocess(self.image, height=self.height, width=self.width)
+        return pixels
+
+    def draw_by_frame(self, picture: Tensor) -> Tensor:
+        """Noise [1, C, F, h, w] for latents like the picture's, on the CPU.
+
+        The library draws it as [1, F, C, h, w]; the same order gives the same video for a seed.
+        """
+        shape = (1, self.layout.num_latents, *(picture.shape[i] for i in (1, 3, 4)))
+        return torch.randn(shape, generator=self.generator, dtype=picture.dtype).transpose(1, 2)
+
+    def conditioning(
+        self,
+        *,
+        latents: Tensor,
+        noise: NoiseFamily,
+        timesteps: Tensor,
+        inputs: Mapping[str, Any],
+        guidance: Sequence[float | Tensor] | None = None,
+    ) -> Conditioning:
+        """The run made ready; the guidance is the same in every step unless given."""
+        weights = [self.guidance_scale] * self.num_steps if guidance is None else guidance
+        return Conditioning(
+            latents=latents,
+            noise=noise,
+            timesteps=timesteps,
+            layout=self.layout,
+            height=self.height,
+            width=self.width,
+            guidance=tuple(weights) if self.guided else (),
+            inputs=inputs,
+        )
 
 
 # What a run's encoders make of its words and picture: the family's own named tensors, one row per branch.

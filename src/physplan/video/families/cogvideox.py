@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import torch
@@ -90,33 +91,22 @@ class CogVideoX(FamilyModel):
                 f"This {self.name} learned its positions at one size: use height {fixed[0]} and width"
                 f" {fixed[1]}, not {height} and {width}."
             )
-        patch = config.patch_size_t or 1
-        padding = -layout.num_latents % patch
-        return FrameLayout(num_frames=num_frames, ratio=self.codec.temporal_ratio, padding=padding)
+        return replace(layout, padding=-layout.num_latents % (config.patch_size_t or 1))
 
     def condition(self, run: Request) -> Conditioning:
         prompts = [run.negative_prompt, run.prompt] if run.guided else [run.prompt]
         text = self.encode_text(prompts).to(self.device, self.dtype)
-        pixels = self.processor.preprocess(run.image, height=run.height, width=run.width).to(
-            self.device, self.dtype
-        )
+        pixels = run.pixels(self.processor).to(self.device, self.dtype)
         picture = self.codec.encode_image(pixels, run.generator).to(self.device, self.dtype)
-        # The library draws noise as [1, F, C, h, w]; the same order gives the same video for a seed.
-        shape = (1, run.layout.num_latents, *(picture.shape[i] for i in (1, 3, 4)))
-        drawn = torch.randn(shape, generator=run.generator, dtype=self.dtype).transpose(1, 2)
-        drawn = drawn.to(self.device, torch.float32)
+        drawn = run.draw_by_frame(picture).to(self.device, torch.float32)
         self.scheduler.set_timesteps(run.num_steps)
         times = self.scheduler.timesteps
-        weight = dynamic_scale if run.use_dynamic_cfg else static_scale
-        guidance = [weight(run.guidance_scale, int(t), len(times)) for t in times] if run.guided else []
-        return Conditioning(
+        dynamic = [dynamic_scale(run.guidance_scale, int(t), len(times)) for t in times]
+        return run.conditioning(
             latents=drawn * self.scheduler.init_noise_sigma,
             noise=VariancePreserving.from_scheduler(self.scheduler),
             timesteps=times,
-            layout=run.layout,
-            height=run.height,
-            width=run.width,
-            guidance=tuple(guidance),
+            guidance=dynamic if run.use_dynamic_cfg else None,
             inputs={
                 "text": text,
                 "picture": torch.cat([picture, torch.zeros_like(drawn[:, :, 1:], dtype=self.dtype)], dim=2),
@@ -157,10 +147,6 @@ class CogVideoX(FamilyModel):
             )
         cosine, sine = frequencies
         return cosine, sine
-
-
-def static_scale(scale: float, timestep: int, num_steps: int) -> float:
-    return scale
 
 
 def dynamic_scale(scale: float, timestep: int, num_steps: int) -> float:

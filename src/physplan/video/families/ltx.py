@@ -58,9 +58,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
             text, mask, negative, negative_mask = pipe.encode_prompt(
                 run.prompt, run.negative_prompt, run.guided, device=encoders.device
             )
-        if not run.guided:
-            return {"text": text, "mask": mask}
-        return {"text": torch.cat([negative, text]), "mask": torch.cat([negative_mask, mask])}
+        return {"text": run.rows(negative, text), "mask": run.rows(negative_mask, mask)}
 
     return encode
 
@@ -81,8 +79,8 @@ class LTX(FamilyModel):
 
     def condition(self, run: Request) -> Conditioning:
         encoded = self.encode(run)
-        pixels = self.pipe.video_processor.preprocess(run.image, height=run.height, width=run.width)
-        picture = self.codec.encode_image(pixels.to(self.device, self.dtype), run.generator)
+        pixels = run.pixels(self.pipe.video_processor).to(self.device, self.dtype)
+        picture = self.codec.encode_image(pixels, run.generator)
         shape = (1, self.codec.channels, run.layout.num_latents, *picture.shape[-2:])
         drawn = torch.randn(shape, generator=run.generator).to(self.device)
         config = self.pipe.scheduler.config
@@ -95,14 +93,10 @@ class LTX(FamilyModel):
         )
         sigmas = np.linspace(1.0, 1 / run.num_steps, run.num_steps)
         self.pipe.scheduler.set_timesteps(sigmas=sigmas, mu=shift)
-        return Conditioning(
+        return run.conditioning(
             latents=torch.cat([picture, drawn[:, :, 1:]], dim=2),
             noise=Flow.from_scheduler(self.pipe.scheduler, frozen=1),
             timesteps=self.pipe.scheduler.timesteps,
-            layout=run.layout,
-            height=run.height,
-            width=run.width,
-            guidance=(run.guidance_scale,) * run.num_steps if run.guided else (),
             inputs={"text": encoded["text"].to(self.dtype), "mask": encoded["mask"], "fps": run.fps or 25},
         )
 

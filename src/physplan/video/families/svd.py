@@ -64,12 +64,10 @@ class SVD(FamilyModel):
     def condition(self, run: Request) -> Conditioning:
         """The prompt is not used: this model is told nothing but the picture."""
         seen = self.encode(run)["seen"].to(self.dtype)
-        pixels = self.pipe.video_processor.preprocess(run.image, height=run.height, width=run.width)
+        pixels = run.pixels(self.pipe.video_processor)
         pixels = pixels + self.augmentation * torch.randn(pixels.shape, generator=run.generator)
         picture = self.codec.encode_image(pixels.to(self.device), run.generator).to(self.device, self.dtype)
-        # The library draws noise as [1, F, C, h, w]; the same order gives the same video for a seed.
-        shape = (1, run.layout.num_frames, *(picture.shape[i] for i in (1, 3, 4)))
-        drawn = torch.randn(shape, generator=run.generator, dtype=self.dtype).transpose(1, 2)
+        drawn = run.draw_by_frame(picture)
         self.pipe.scheduler.set_timesteps(run.num_steps)
         times = [(run.fps or 7) - 1, self.motion_bucket, self.augmentation]  # it was trained on fps - 1
         growing = (
@@ -77,17 +75,14 @@ class SVD(FamilyModel):
             .view(1, 1, -1, 1, 1)
             .to(self.device)
         )
-        return Conditioning(
+        return run.conditioning(
             latents=(drawn * self.pipe.scheduler.init_noise_sigma).to(self.device, torch.float32),
             noise=EDM.from_scheduler(self.pipe.scheduler),
             timesteps=self.pipe.scheduler.timesteps,
-            layout=run.layout,
-            height=run.height,
-            width=run.width,
-            guidance=(growing,) * run.num_steps if run.guided else (),
+            guidance=[growing] * run.num_steps,
             inputs={
                 "seen": seen,
-                "picture": torch.cat([torch.zeros_like(picture), picture]) if run.guided else picture,
+                "picture": run.rows(torch.zeros_like(picture), picture),
                 "times": torch.tensor([times] * len(seen), device=self.device, dtype=self.dtype),
             },
         )

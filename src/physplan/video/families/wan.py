@@ -49,7 +49,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
             )
             looks = pipe.transformer.config.image_dim is not None
             seen = pipe.encode_image(run.image, encoders.device) if looks else None
-        return {"text": torch.cat([negative, text]) if run.guided else text, "seen": seen}
+        return {"text": run.rows(negative, text), "seen": seen}
 
     return encode
 
@@ -76,9 +76,8 @@ class Wan(FamilyModel):
     def condition(self, run: Request) -> Conditioning:
         encoded = {name: None if v is None else v.to(self.dtype) for name, v in self.encode(run).items()}
         self.pipe.scheduler.set_timesteps(run.num_steps)
-        pixels = self.pipe.video_processor.preprocess(run.image, height=run.height, width=run.width)
         latents, condition, *_ = self.pipe.prepare_latents(
-            pixels.to(self.device, torch.float32),
+            run.pixels(self.pipe.video_processor).to(self.device, torch.float32),
             batch_size=1,
             num_channels_latents=self.codec.channels,
             height=run.height,
@@ -90,14 +89,10 @@ class Wan(FamilyModel):
         )
         if self.keeps_first:
             latents = torch.cat([condition, latents[:, :, 1:]], dim=2)
-        return Conditioning(
+        return run.conditioning(
             latents=latents,
             noise=Flow.from_scheduler(self.pipe.scheduler, frozen=int(self.keeps_first)),
             timesteps=self.pipe.scheduler.timesteps,
-            layout=run.layout,
-            height=run.height,
-            width=run.width,
-            guidance=(run.guidance_scale,) * run.num_steps if run.guided else (),
             inputs={**encoded, "picture": None if self.keeps_first else condition.to(self.dtype)},
         )
 
