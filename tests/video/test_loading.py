@@ -73,9 +73,15 @@ def test_a_tiled_decode_is_for_that_decode_only(load: Load, picture: Image) -> N
     assert not model.codec.vae.use_tiling
 
 
-def test_group_offload_gives_the_same_latents(load: Load, picture: Image) -> None:
-    plain, offloaded = (sample(m, prepare(m, picture)) for m in (load("wan"), load("wan", offload="group")))
-    assert torch.equal(plain, offloaded)
+@pytest.mark.parametrize("name", ["cogvideox", "wan", "ltx", "svd"])
+def test_group_offload_gives_the_same_latents(name: str, load: Load, picture: Image) -> None:
+    """The library's hooks run on the CPU too: from and to the same memory."""
+    plain, offloaded = load(name), load(name, offload="group")
+    hooked = [m for m in offloaded.denoiser.modules() if hasattr(m, "_diffusers_hook")]
+    assert hooked, "the blocks are loaded and offloaded by hooks"
+    size = {"num_frames": 3, "height": 16, "width": 16} if name == "svd" else {}
+    first, second = (sample(m, prepare(m, picture, **size)) for m in (plain, offloaded))
+    assert torch.equal(first, second)
 
 
 def test_encoders_are_freed_after_encoding_and_come_back_when_needed(
@@ -208,6 +214,9 @@ def test_a_folder_of_something_else_is_one_sentence(tmp_path: Path) -> None:
         ({"dtype": "fp8"}, "precision 'fp8' is unknown: use bf16, fp16 or fp32"),
         ({"offload": "model"}, "on the CPU, use offload none"),
         ({"device": "cuda"}, "no CUDA device here"),
+        ({"device": "cuda", "offload": "model"}, "no CUDA device here"),
+        ({"device": "cuda", "offload": "group"}, "no CUDA device here"),
+        ({"device": "mps"}, "device 'mps' is unknown: use cpu, cuda"),
         ({"device": "gpu0"}, "device 'gpu0' is unknown: use cpu, cuda"),
     ],
 )

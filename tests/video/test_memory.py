@@ -108,6 +108,17 @@ def test_free_memory_is_known_here() -> None:
     assert free > 50_000_000
 
 
+def test_the_least_of_machine_and_control_group_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"meminfo": "MemTotal: 9 kB\nMemAvailable: 5 kB\n", "memory.max": "4096", "memory.current": "1024"}
+    monkeypatch.setattr(memory, "_read_if_there", lambda path: told.get(path.name, ""))
+    cpu = torch.device("cpu")
+    assert memory.available_memory(cpu) == 3072
+    told["memory.max"] = "max\n"
+    assert memory.available_memory(cpu) == 5 * 1024
+    told.clear()
+    assert memory.available_memory(cpu) is None
+
+
 def test_an_unknown_preset_is_answered_with_the_nearest() -> None:
     with pytest.raises(PhysPlanError, match="Did you mean 'cogvideox-5b'"):
         video_preset("cogvideo-5b")

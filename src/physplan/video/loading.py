@@ -148,10 +148,13 @@ def _dtype(options: LoadOptions) -> torch.dtype:
 
 
 def _device(options: LoadOptions) -> torch.device:
+    unknown = PhysPlanError(f"The device {options.device!r} is unknown: use cpu, cuda or cuda:1.")
     try:
         device = torch.device(options.device)
     except RuntimeError as error:
-        raise PhysPlanError(f"The device {options.device!r} is unknown: use cpu, cuda or cuda:1.") from error
+        raise unknown from error
+    if device.type not in ("cpu", "cuda"):
+        raise unknown
     if device.type == "cuda" and not torch.cuda.is_available():
         raise PhysPlanError("There is no CUDA device here: use --device cpu, or a machine with a GPU.")
     if options.offload == "model" and device.type == "cpu":
