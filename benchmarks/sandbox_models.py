@@ -42,7 +42,7 @@ def at_most(name: str, value: float, bound: float) -> Figure:
     return Figure(name, value, f"<= {bound:g}", value <= bound)
 
 
-def test_scenes(count: int) -> Iterator[tuple[Scene, Clip]]:
+def unseen_scenes(count: int) -> Iterator[tuple[Scene, Clip]]:
     for index in range(count):
         chosen = scene("test", index)
         yield chosen, chosen.render()
@@ -62,7 +62,7 @@ def reconstruct(clip: Clip) -> torch.Tensor:
 
 def autoencoder_figures(count: int) -> list[Figure]:
     values = []
-    for _, clip in test_scenes(count):
+    for _, clip in unseen_scenes(count):
         error = (reconstruct(clip) - as_images(clip, tuple(range(len(clip.frames))))).square().mean()
         values.append(float(-10 * torch.log10(error)))
     return [at_least("autoencoder PSNR, dB", float(np.mean(values)), 31.0)]
@@ -92,7 +92,7 @@ def visible_objects(
 
 def segmenter_figures(count: int) -> list[Figure]:
     segmenter, clean = load_segmenter(), []
-    for chosen, clip in test_scenes(count):
+    for chosen, clip in unseen_scenes(count):
         for picture, frame in zip(as_images(clip), LOOKS, strict=True):
             for _, category, mask in visible_objects(chosen, clip, frame):
                 clean.append(best_iou(segmenter, picture, category, mask))
@@ -102,7 +102,7 @@ def segmenter_figures(count: int) -> list[Figure]:
 @torch.no_grad()
 def depth_figures(count: int) -> list[Figure]:
     depth, right = load_depth(), []
-    for chosen, clip in test_scenes(count):
+    for chosen, clip in unseen_scenes(count):
         maps = depth(as_images(clip)).numpy()
         for k, frame in enumerate(LOOKS):
             objects = list(visible_objects(chosen, clip, frame))
@@ -119,7 +119,7 @@ def encoder_figures(count: int, threshold: float = 0.5, temperature: float = 0.1
     frame."""
     encoder = load_encoder()
     scores: dict[str, list[float]] = {"clean": [], "decoded": []}
-    for chosen, clip in test_scenes(count):
+    for chosen, clip in unseen_scenes(count):
         clean, decoded = encoder(as_images(clip)), encoder(reconstruct(clip)[list(LOOKS)])
         for k, frame in enumerate(LOOKS):
             for _, _, mask in visible_objects(chosen, clip, frame):
@@ -136,7 +136,7 @@ def encoder_figures(count: int, threshold: float = 0.5, temperature: float = 0.1
 def video_figures(count: int, guidance_scale: float = 1.5) -> list[Figure]:
     model, segmenter = load_video(), load_segmenter()
     plausible, kept, seconds = [], [], []
-    for chosen, clip in test_scenes(count):
+    for chosen, clip in unseen_scenes(count):
         begun = time.perf_counter()
         video = sample_base(model, chosen, clip, seed=0, guidance_scale=guidance_scale)
         seconds.append(time.perf_counter() - begun)

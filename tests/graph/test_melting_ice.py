@@ -52,5 +52,6 @@ def test_lineage_leads_back_to_the_first_frame() -> None:
     assert chain.origin("tray#2") == "tray#2"
 
 
-def test_verify_accepts_the_example() -> None:
-    melting_ice().verify()
+def test_the_shipped_graphs_net_edits_and_anchors_follow_from_its_deltas_and_edits() -> None:
+    chain = melting_ice()
+    assert chain.rebuilt() == chain
