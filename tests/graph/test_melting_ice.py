@@ -50,8 +50,3 @@ def test_lineage_leads_back_to_the_first_frame() -> None:
     chain = melting_ice()
     assert chain.origin("puddle#3") == "ice#1"
     assert chain.origin("tray#2") == "tray#2"
-
-
-def test_the_shipped_graphs_net_edits_and_anchors_follow_from_its_deltas_and_edits() -> None:
-    chain = melting_ice()
-    assert chain.rebuilt() == chain
