@@ -50,10 +50,9 @@ def memory_gb() -> float:
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-        total = min(total, int(limit)) if limit.isdigit() else total
-    except OSError:
-        pass
-    return total / GB
+    except OSError:  # no control group here, so no limit of its own
+        limit = "max"
+    return (min(total, int(limit)) if limit.isdigit() else total) / GB
 
 
 def gpus() -> list[dict[str, Any]]:

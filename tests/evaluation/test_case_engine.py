@@ -167,6 +167,19 @@ def test_a_full_disk_while_storing_is_waited_for_without_computing_again(tmp_pat
     assert lines(log).count("scene 001") == 1
 
 
+def test_a_claim_holds_although_a_full_disk_takes_no_line(tmp_path: Path, monkeypatch) -> None:
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cases_module.os, "write", full)
+    store, (case,) = CaseStore(tmp_path), standin.make_cases(1)
+    claim = store.claim(case)
+    assert claim is not None
+    assert store.claim(case) is None
+    claim.release()  # which has nothing left to write
+    assert store.claim(case) is not None
+
+
 def test_a_full_disk_while_claiming_is_waited_for(tmp_path: Path, monkeypatch) -> None:
     real, failed = CaseStore.claim, []
 

@@ -85,3 +85,14 @@ def test_a_folder_that_is_a_file_or_cannot_be_made(tmp_path: Path) -> None:
 def test_the_log_is_one_line_per_message(tmp_path: Path) -> None:
     RunFolder(tmp_path).log("one\ntwo")
     assert (tmp_path / "log.txt").read_text().endswith(" one two\n")
+
+
+def test_a_full_disk_does_not_end_a_run_for_a_line_of_its_log(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").symlink_to("/dev/full")
+    RunFolder(tmp_path).log("started")
+
+
+def test_a_log_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").mkdir()
+    with pytest.raises(IsADirectoryError):
+        RunFolder(tmp_path).log("started")

@@ -17,6 +17,7 @@ import os
 import re
 import socket
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -59,7 +60,7 @@ class Case:
 class Claim:
     """The right to do one case, held until `release` or until this process ends."""
 
-    file: IO[str]
+    file: IO[bytes]
 
     def release(self) -> None:
         self.file.close()
@@ -101,7 +102,7 @@ class CaseStore:
         """Take the case, or None when another process is doing it just now."""
         directory = self.directory(case)
         directory.mkdir(parents=True, exist_ok=True)
-        file = (directory / "claim").open("a+")
+        file = (directory / "claim").open("ab", buffering=0)  # closing it has nothing left to write
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -110,12 +111,11 @@ class CaseStore:
         except OSError:
             file.close()
             raise
-        try:  # who has it, for people who look into the folder; the lock alone decides
-            file.truncate(0)
-            file.write(f"{socket.gethostname()} {os.getpid()}\n")
-            file.flush()
-        except OSError:
-            pass
+        # Who has it, for people who look into the folder. The lock alone decides: a full disk, which the
+        # result will tell of if it lasts, takes nothing from the claim.
+        with suppress(OSError):
+            os.truncate(file.fileno(), 0)
+            os.write(file.fileno(), f"{socket.gethostname()} {os.getpid()}\n".encode())
         return Claim(file=file)
 
     def save(self, case: Case, result: Mapping[str, Any], *, seconds: float, attempts: int) -> None:

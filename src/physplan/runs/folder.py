@@ -16,6 +16,7 @@ stages/*.json  log.txt          what is done, and when
 from __future__ import annotations
 
 import datetime
+import errno
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,8 +59,10 @@ class RunFolder:
         try:
             with (self.path / "log.txt").open("a", encoding="utf-8") as file:
                 file.write(line)
-        except OSError:
-            pass  # a full disk ends the run where it matters, not here
+        except OSError as error:
+            # A full disk ends the run where a stage cannot be kept; for want of a line of the log it goes on.
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
 
     def record(self, stage: str) -> StageRecord | None:
         return StageRecord.load(self._record_path(stage))

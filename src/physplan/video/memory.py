@@ -166,16 +166,20 @@ def available_memory(device: torch.device) -> int | None:
     """Bytes free on a device, within this process's own limit; None when that cannot be known."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
-    found = []
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        found += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
-        group = Path("/sys/fs/cgroup")
-        limit, used = ((group / f"memory.{f}").read_text().strip() for f in ("max", "current"))
-        found += [int(limit) - int(used)] if limit != "max" else []
-    except (OSError, ValueError):
-        pass  # not Linux, or no such control group
+    lines = _read_if_there(Path("/proc/meminfo")).splitlines()
+    found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
+    group = Path("/sys/fs/cgroup")
+    limit, used = (_read_if_there(group / f"memory.{name}").strip() for name in ("max", "current"))
+    found += [int(limit) - int(used)] if limit.isdigit() and used.isdigit() else []  # "max": no limit
     return min(found, default=None)
+
+
+def _read_if_there(path: Path) -> str:
+    """Nothing where the kernel does not tell (not Linux, no control group): then the amount is not known."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 def parameters(model: FamilyModel) -> list[Tensor]:

@@ -85,20 +85,23 @@ def _message(error: Exception, secret: Secret | None) -> str:
 def _retry_after(error: Exception) -> float | None:
     """Seconds from the Retry-After header (a number or a date), or from Google's RetryInfo in the body."""
     headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", None) or {}
-    if value := headers.get("retry-after"):
-        try:
-            return max(0.0, float(value))
-        except ValueError:
-            pass
-        try:
-            return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-        except ValueError:
-            pass
+    if (seconds := _seconds(headers.get("retry-after", ""))) is not None:
+        return seconds
     for detail in _details(getattr(error, "details", None)):
         delay = str(detail.get("retryDelay", ""))
         if re.fullmatch(r"\d+(\.\d+)?s", delay):
             return float(delay[:-1])
     return None
+
+
+def _seconds(header: str) -> float | None:
+    """None for a header that says nothing: the usual waits are as good, and the fault itself is reported."""
+    if re.fullmatch(r"\s*\d+(\.\d+)?\s*", header):
+        return float(header)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
+    except (ValueError, OverflowError):  # neither a number nor a date, or one beyond all calendars
+        return None
 
 
 def _details(body: Any) -> list[Mapping[str, Any]]:
