@@ -55,5 +55,5 @@ bench-video: $(VENV)/.dev ## How well a window of latents shows a frame, per fam
 bench-guidance: $(VENV)/.base ## Time and memory of one guided repeat: Frame Guidance and the three gradient modes
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.guidance
 
-bench-sandbox-models: $(VENV)/.base ## What the sandbox's trained models reach on test scenes
-	$(BIN)/python benchmarks/sandbox_models.py
+bench-sandbox-models: $(VENV)/.dev ## What the sandbox's trained models reach on test scenes
+	$(BIN)/python -m benchmarks.sandbox_models

@@ -1,6 +1,6 @@
 """The sandbox's models on test scenes that no training or tuning has seen: aims and figures.
 
-make bench-sandbox-models            (or: python benchmarks/sandbox_models.py --scenes 50 --only encoder)
+make bench-sandbox-models            (or: python -m benchmarks.sandbox_models --scenes 50 --only encoder)
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from itertools import combinations
 
 import numpy as np
 import torch
-from PIL import Image
 
+from benchmarks.sandbox_plans import AIMS, measure_plans, trained_eyes
+from physplan.evaluation.sandbox.arms import Arm
+from physplan.evaluation.sandbox.benchmark import FIRST_SCENE, SandboxStudy
+from physplan.evaluation.sandbox.measure import make_video
+from physplan.evaluation.sandbox.scenes import Setting
 from physplan.guidance.occupancy import mask_on_grid, occupancy, reference_feature, similarity
 from physplan.sandbox.components import load_depth, load_encoder, load_segmenter, load_video
 from physplan.sandbox.outcome import judge
 from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.render import Clip
 from physplan.sandbox.world.scene import Scene
-from physplan.video.sampling import sample
 
 LOOKS = (0, 8, 16, 24)  # frames at which pictures are judged
 
@@ -43,7 +46,7 @@ def at_most(name: str, value: float, bound: float) -> Figure:
 
 
 def unseen_scenes(count: int) -> Iterator[tuple[Scene, Clip]]:
-    for index in range(count):
+    for index in range(FIRST_SCENE, FIRST_SCENE + count):
         chosen = scene("test", index)
         yield chosen, chosen.render()
 
@@ -133,15 +136,21 @@ def encoder_figures(count: int, threshold: float = 0.5, temperature: float = 0.1
     return [at_least(f"encoder occupancy IoU, {n} frames", float(np.mean(v)), 0.6) for n, v in scores.items()]
 
 
-def video_figures(count: int, guidance_scale: float = 1.5) -> list[Figure]:
-    model, segmenter = load_video(), load_segmenter()
+def plan_figures(count: int) -> list[Figure]:
+    tally = measure_plans([chosen for chosen, _ in unseen_scenes(count)], trained_eyes)
+    return [at_least(name, tally.share(name), aim) for name, aim in AIMS.items()]
+
+
+def video_figures(count: int) -> list[Figure]:
+    """The base model as the preset samples it."""
+    segmenter, config = load_segmenter(), SandboxStudy.of_preset().config
     plausible, kept, seconds = [], [], []
     for chosen, clip in unseen_scenes(count):
         begun = time.perf_counter()
-        video = sample_base(model, chosen, clip, seed=0, guidance_scale=guidance_scale)
+        video = make_video(Setting(scene=chosen, config=config), Arm(name="base"), seed=0)
         seconds.append(time.perf_counter() - begun)
-        plausible.append(judge(chosen, video).plausible)
-        shown = torch.from_numpy(video[-1]).permute(2, 0, 1)
+        plausible.append(judge(chosen, video / np.float32(255)).plausible)
+        shown = torch.from_numpy(video[-1]).permute(2, 0, 1).float() / 255
         for key, category, mask in visible_objects(chosen, clip, 24):
             if key in chosen.distractors and iou(mask, clip.mask(key, 0)) > 0.95:
                 kept.append(best_iou(segmenter, shown, category, mask))
@@ -151,24 +160,6 @@ def video_figures(count: int, guidance_scale: float = 1.5) -> list[Figure]:
         at_least("static objects' IoU in generated frames", float(np.mean(kept)), 0.7),
         at_most("seconds per unguided video", float(np.median(seconds)), 3.0),
     ]
-
-
-def sample_base(
-    model, chosen: Scene, clip: Clip, *, seed: int, guidance_scale: float, steps: int = 20
-) -> np.ndarray:
-    generator = torch.Generator().manual_seed(seed)
-    conditioning = model.prepare(
-        image=Image.fromarray(clip.frames[0]),
-        prompt=chosen.prompt,
-        height=96,
-        width=96,
-        num_frames=25,
-        num_inference_steps=steps,
-        guidance_scale=guidance_scale,
-        generator=generator,
-    )
-    latents = sample(model, conditioning)
-    return model.decode(latents, conditioning.layout).permute(0, 2, 3, 1).numpy()
 
 
 def speed_figures(count: int) -> list[Figure]:
@@ -190,6 +181,7 @@ PARTS: dict[str, Callable[[int], list[Figure]]] = {
     "segmenter": segmenter_figures,
     "depth": depth_figures,
     "encoder": encoder_figures,
+    "plans": plan_figures,
     "speed": speed_figures,
     "video": video_figures,
 }

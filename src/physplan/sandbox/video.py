@@ -94,9 +94,7 @@ class SandboxVideo(CogVideoX):
         alpha, sigma = conditioning.noise.alpha(n), conditioning.noise.sigma(n)
         departed = latents - alpha * picture
         found = super().denoise(departures.inn(alpha, sigma) * departed, n, conditioning, rows)
-        return (
-            departures.skip(alpha, sigma) * departed + departures.out(alpha, sigma) * found - sigma * picture
-        )
+        return departures.velocity(found, departed, alpha, sigma) - sigma * picture
 
     def decode_window(self, latents: Tensor, window: Window) -> Tensor:
         """Only the latent that holds the frame is decoded: groups do not see each other."""

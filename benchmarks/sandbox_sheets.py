@@ -1,0 +1,80 @@
+"""Contact sheets of the sandbox for docs/images: the world's truth beside what the models and methods make.
+
+python -m benchmarks.sandbox_sheets samples -o docs/images/sandbox-samples.png
+python -m benchmarks.sandbox_sheets methods -o docs/images/methods.png
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from physplan.evaluation.sandbox.arms import Arm
+from physplan.evaluation.sandbox.benchmark import FIRST_SCENE, SandboxStudy
+from physplan.evaluation.sandbox.measure import make_video
+from physplan.evaluation.sandbox.scenes import Setting
+from physplan.sandbox.world.phenomena import PHENOMENA, scene
+from physplan.sandbox.world.scene import Scene
+from physplan.video.sheets import Frames, contact_sheet
+
+# One sentence, three scenes; then what falls, what is drawn by a magnet, what spreads.
+STORIES = (
+    ("ice", "tray"),
+    ("ice", "cloth"),
+    ("ice", "glass"),
+    ("drop", "crate"),
+    ("magnet", "nail"),
+    ("ink", "water"),
+)
+METHODS = {"base": "base", "frame_guidance": "Frame Guidance", "physplan": "PhysPlan"}
+
+
+def samples() -> list[Scene]:
+    """One test scene of each phenomenon."""
+    return [scene("test", FIRST_SCENE + i, phenomenon=name) for i, name in enumerate(PHENOMENA)]
+
+
+def stories() -> list[Scene]:
+    return [
+        scene("test", FIRST_SCENE + i, phenomenon=name, variant=variant)
+        for i, (name, variant) in enumerate(STORIES)
+    ]
+
+
+def as_frames(video: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(video).permute(0, 3, 1, 2).float() / 255
+
+
+def draw(scenes: Sequence[Scene], methods: dict[str, str], path: Path, *, seed: int) -> None:
+    config = SandboxStudy.of_preset().config
+    rows: list[tuple[str, Frames]] = []
+    for chosen in scenes:
+        here = Setting(scene=chosen, config=config)
+        rows.append((f"{chosen.prompt} ({chosen.variant}): truth", as_frames(here.truth.frames)))
+        for name, words in methods.items():
+            print(f"{chosen.name}: {words}", flush=True)
+            rows.append((words, as_frames(make_video(here, Arm(name=name), seed=seed))))
+    contact_sheet(rows, path, columns=7, frame_width=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sheet", choices=("samples", "methods"))
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    if args.sheet == "samples":
+        draw(samples(), {"base": "video model, unguided"}, args.output, seed=args.seed)
+    else:
+        draw(stories(), METHODS, args.output, seed=args.seed)
+
+
+if __name__ == "__main__":
+    main()
