@@ -1,12 +1,14 @@
 """Tiny random video models of the real classes, saved as folders that a user's `from_pretrained` reads.
 
-Small enough for one core: 2 layers, 8 to 16 channels. `build(name, folder)` saves one; NAMES lists them.
+Small enough for one core: 2 layers, 8 to 16 channels. `build(name, folder)` saves one; NAMES lists them;
+`prepare` makes a run ready.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from diffusers import (
@@ -26,6 +28,7 @@ from diffusers import (
     WanImageToVideoPipeline,
     WanTransformer3DModel,
 )
+from PIL.Image import Image
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import (
     CLIPImageProcessor,
@@ -38,6 +41,9 @@ from transformers import (
     UMT5Config,
     UMT5EncoderModel,
 )
+
+from physplan.video.families.base import FamilyModel
+from physplan.video.protocol import Conditioning
 
 WORDS = ("a", "an", "ice", "cube", "ball", "rolls", "melts", "on", "the", "tray", "slowly", "blurry")
 TEXT_LENGTH = 16
@@ -86,6 +92,16 @@ def build(name: str, folder: Path) -> Path:
         torch.manual_seed(0)
         BUILDERS[name](folder)
     return folder
+
+
+def prepare(model: FamilyModel, picture: Image, *, seed: int = 0, **changes: Any) -> Conditioning:
+    """A short run of a tiny model; `changes` are other arguments of its `prepare`."""
+    side, frames = (16, 5) if model.name == "svd" else (32, 9)
+    arguments: dict[str, Any] = {
+        "image": picture, "prompt": "a ball rolls", "height": side, "width": side, "num_frames": frames,
+        "num_inference_steps": 2, "guidance_scale": 6.0, "generator": torch.Generator().manual_seed(seed),
+    }  # fmt: skip
+    return model.prepare(**{**arguments, **changes})
 
 
 def tokenizer() -> T5TokenizerFast:

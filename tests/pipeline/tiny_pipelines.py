@@ -17,6 +17,7 @@ from loopback import Answer, Asked
 PROMPT = melting.PROMPT
 SIZE = (64, 48)
 GUIDANCE = {"schedule": {"layout_steps": 1, "guided_steps": 2, "repeats": 1}, "preview_downscale": 1}
+RUNTIME = {"checkpointing": False, "timeout": 20.0, "attempts": 2}
 
 
 def build(base: Path) -> Path:
@@ -51,15 +52,12 @@ def paper(models: Path, url: str) -> dict[str, Any]:
                     "edges": [128, 128],
                 },
             },
-            "depth": {
-                "name": "depth-anything-v2",
-                "options": {"source": str(models / "depth_anything"), "size": 28},
-            },
+            "depth": _depth(models),
             "encoder": {"name": "dinov3", "options": {"source": str(models / "dinov3")}},
         },
         "video": _video(models / "cogvideox", model="cogvideox-5b", num_frames=9),
         "guidance": GUIDANCE,
-        "runtime": {"checkpointing": False, "timeout": 20.0, "attempts": 2},
+        "runtime": RUNTIME,
     }
 
 
@@ -78,15 +76,19 @@ def open_weights(models: Path, url: str) -> dict[str, Any]:
         },
         "perception": {
             "segmenter": {"name": "sam-3", "options": {"source": str(models / "sam3"), "threshold": 0.0}},
-            "depth": {
-                "name": "depth-anything-v2",
-                "options": {"source": str(models / "depth_anything"), "size": 28},
-            },
+            "depth": _depth(models),
             "encoder": {"name": "dinov2", "options": {"source": str(models / "dinov2")}},
         },
         "video": _video(models / "ltx", model="ltx", num_frames=9),
         "guidance": GUIDANCE,
-        "runtime": {"checkpointing": False, "timeout": 20.0, "attempts": 2},
+        "runtime": RUNTIME,
+    }
+
+
+def _depth(models: Path) -> dict[str, Any]:
+    return {
+        "name": "depth-anything-v2",
+        "options": {"source": str(models / "depth_anything"), "size": 28},
     }
 
 

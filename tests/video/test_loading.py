@@ -12,23 +12,15 @@ import pytest
 import torch
 from PIL.Image import Image
 from safetensors.torch import load_file, save_file
-from tests.tiny_models import NAMES
+from tests.tiny_models import NAMES, prepare
 
 from physplan.errors import PhysPlanError
 from physplan.video.families.base import FamilyModel
 from physplan.video.loading import LoadOptions, load_video_model
-from physplan.video.protocol import Conditioning, VideoModel
+from physplan.video.protocol import VideoModel
 from physplan.video.sampling import sample
 
 Load = Callable[..., FamilyModel]
-
-
-def prepare(model: FamilyModel, picture: Image, **changes: Any) -> Conditioning:
-    arguments: dict[str, Any] = {
-        "image": picture, "prompt": "a ball rolls", "height": 32, "width": 32, "num_frames": 9,
-        "num_inference_steps": 2, "guidance_scale": 6.0, "generator": torch.Generator().manual_seed(0),
-    }  # fmt: skip
-    return model.prepare(**{**arguments, **changes})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -43,8 +35,7 @@ def test_every_family_follows_the_protocol_and_is_frozen(name: str, load: Load) 
 @pytest.mark.parametrize("dtype", ["bf16", "fp16"])
 def test_half_precision_stays_near_full_precision(name: str, dtype: str, load: Load, picture: Image) -> None:
     full, half = load(name), load(name, dtype=dtype)
-    size = {"num_frames": 5, "height": 16, "width": 16} if name == "svd" else {}
-    exact, rounded = (prepare(model, picture, guidance_scale=1.0, **size) for model in (full, half))
+    exact, rounded = (prepare(model, picture, guidance_scale=1.0) for model in (full, half))
     assert half.dtype != torch.float32
     assert rounded.latents.dtype == torch.float32, "latents are float32 whatever the weights are"
     with torch.no_grad():
@@ -79,8 +70,7 @@ def test_group_offload_gives_the_same_latents(name: str, load: Load, picture: Im
     plain, offloaded = load(name), load(name, offload="group")
     hooked = [m for m in offloaded.denoiser.modules() if hasattr(m, "_diffusers_hook")]
     assert hooked, "the blocks are loaded and offloaded by hooks"
-    size = {"num_frames": 3, "height": 16, "width": 16} if name == "svd" else {}
-    first, second = (sample(m, prepare(m, picture, **size)) for m in (plain, offloaded))
+    first, second = (sample(m, prepare(m, picture)) for m in (plain, offloaded))
     assert torch.equal(first, second)
 
 

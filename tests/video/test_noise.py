@@ -9,6 +9,7 @@ import diffusers
 import pytest
 import torch
 from PIL.Image import Image
+from tests.tiny_models import prepare
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
@@ -154,16 +155,7 @@ def test_zero_terminal_snr_starts_finite(load: Callable[..., FamilyModel], pictu
     assert torch.equal(noise.renoise(noise.step(z, v, 0), 0, xi), xi)
 
     model = load("cogvideox")
-    conditioning = model.prepare(
-        image=picture,
-        prompt="a ball",
-        height=32,
-        width=32,
-        num_frames=9,
-        num_inference_steps=2,
-        guidance_scale=6.0,
-        generator=torch.Generator().manual_seed(0),
-    )
+    conditioning = prepare(model, picture)
     assert conditioning.noise.alpha(0) == 0
     z = conditioning.latents.requires_grad_()
     prediction = model.predict(z, 0, conditioning)
