@@ -1,0 +1,64 @@
+"""What users install: the wheel carries the sandbox with its weights, and works without a network."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+UNPLUGGED = """
+import socket
+
+def refuse(*_, **__):
+    raise OSError("the network was used")
+
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
+
+import numpy as np
+from PIL import Image
+import physplan
+from physplan.pipeline import PhysPlan
+from physplan.sandbox.world.phenomena import scene
+
+assert "unpacked" in physplan.__file__, physplan.__file__
+quick = {"video.num_inference_steps": 2}
+quick["guidance.schedule"] = {"layout_steps": 1, "guided_steps": 1, "repeats": 1}
+shown = scene("test", 20)
+picture = Image.fromarray(shown.render().frames[0])
+made = PhysPlan.from_preset("sandbox", **quick).generate(picture, shown.prompt)
+assert made.video.shape == (25, 3, 96, 96)
+assert made.plan.events
+"""
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "unpacked")
+    return folder / "unpacked"
+
+
+def test_the_wheel_carries_the_weights_with_their_cards(unpacked: Path) -> None:
+    weights = unpacked / "physplan" / "sandbox" / "weights"
+    parts = {path.parent.relative_to(weights).as_posix() for path in weights.rglob("*.safetensors")}
+    assert parts == {"encoder", "sight", "video/transformer", "video/autoencoder", "video/text_encoder"}
+    assert {path.parent.name for path in weights.rglob("README.md")} >= {"encoder", "sight", "video"}
+    assert sum(path.stat().st_size for path in weights.rglob("*")) < 20e6
+
+
+def test_the_sandbox_of_the_wheel_makes_a_video_with_the_network_blocked(unpacked: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(unpacked), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", UNPLUGGED], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
