@@ -129,6 +129,9 @@ def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missi
     for name in needs.weights:
         if not has_weights(name):
             yield Missing("weights", name, f"hf download {name}")
+    for name in needs.embedded:
+        if not any((Path(__file__).parent / name).glob("*.safetensors")):
+            yield Missing("weights", name, "they come with PhysPlan: install it again")
     if memory < needs.memory_gb:
         yield Missing("memory", f"{needs.memory_gb:.0f} GB of memory", f"this machine has {memory:.1f} GB")
     if gpu_memory < needs.gpu_memory_gb:

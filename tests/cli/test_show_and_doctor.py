@@ -163,3 +163,11 @@ def test_help_and_doctor_are_quick_and_import_no_torch() -> None:
         )
         done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+
+
+def test_weights_that_should_have_come_with_the_package_are_missed() -> None:
+    there = Needs(about="", embedded=("sandbox/weights/sight",))
+    gone = Needs(about="", embedded=("sandbox/weights/sights",))
+    assert not list(missing(there, memory=64, gpu_memory=0))
+    (found,) = missing(gone, memory=64, gpu_memory=0)
+    assert found.what == "sandbox/weights/sights"

@@ -24,6 +24,7 @@ class Needs:
     server: tuple[str, str] | None = None  # environment variable, default address
     extras: Mapping[str, str] | None = None
     weights: tuple[str, ...] = ()  # names on the Hugging Face hub
+    embedded: tuple[str, ...] = ()  # folders of weights that come with the package
     memory_gb: float = 2.0  # of the machine
     gpu_memory_gb: float = 0.0  # estimated for the preset's own sizes; 0: a CPU is enough
 
