@@ -190,6 +190,7 @@ def test_wrong_descriptions_are_refused(tmp_path: Path, text: str, message: str)
 
 def test_the_command_scores_the_whole_benchmark(benchmark, evaluate_command, tmp_path: Path) -> None:
     output, plot = tmp_path / "iq.json", tmp_path / "iq.svg"
+    (benchmark["generated"] / "generation.json").write_text('{"settings": {"seed": 3}}')
     arguments = ("--generated", benchmark["generated"], "--real", benchmark["real"])
     arguments += ("--descriptions", benchmark["descriptions"], "-o", output)
     code, out, _ = evaluate_command("physics-iq", *arguments, "--reported", "--plot", plot, "--label", "ours")
@@ -222,6 +223,7 @@ def test_the_command_scores_the_whole_benchmark(benchmark, evaluate_command, tmp
     assert result["interval"]["low"] < overall < result["interval"]["high"]
     assert result["provenance"]["protocol"] == "physics-iq original"
     assert result["provenance"]["versions"]["physplan"]
+    assert result["generation"] == {"settings": {"seed": 3}}
     assert "ours" in out
     assert "reported" in out
     assert plot.read_text().startswith("<?xml")
