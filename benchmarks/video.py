@@ -17,6 +17,7 @@ from pathlib import Path
 
 import diffusers
 import torch
+import transformers
 
 from physplan.video.families.base import FamilyModel
 from physplan.video.frames import WindowMode
@@ -82,7 +83,8 @@ def main() -> None:
     parser.add_argument("--side", type=int, help="height and width in pixels")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    diffusers.utils.logging.disable_progress_bar()
+    for library in (diffusers, transformers):
+        library.utils.logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as base:
         if arguments.model:
             folders = [arguments.model]
