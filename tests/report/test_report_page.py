@@ -16,7 +16,8 @@ from physplan.perception import gather_evidence
 from physplan.perception.images import to_picture
 from physplan.perception.preview import save_previews
 from physplan.report import write_report
-from physplan.report.pictures import graph_over_picture, loss_chart, region_over
+from physplan.report.losses import loss_chart
+from physplan.report.pictures import graph_over_picture, region_over
 from physplan.runs import RunFolder
 from scenes import MELTING_FIRST, MELTING_KEYFRAMES, ColourSegmenter, melting_chain, row_depth
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import io
 import mimetypes
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -22,14 +20,6 @@ from physplan.perception import KeyframeEvidence
 from physplan.perception.images import to_picture, to_tensor
 
 SMALL = 320  # pixels; smaller pictures are enlarged, so that browsers do not blur them
-TERM_COLOURS = {
-    "count": "#2f6fdb",
-    "appearance": "#d9480f",
-    "extent": "#2b8a3e",
-    "position": "#9c36b5",
-    "depth": "#0b7285",
-}
-OTHER = "#495057"
 
 
 def embed(image: Image.Image) -> str:
@@ -121,65 +111,3 @@ def region_over(picture: Image.Image, region: Tensor) -> Image.Image:
     tint = torch.tensor([0.85, 0.28, 0.06])[:, None, None]
     lit = 0.72 * image + 0.28 * tint
     return to_picture(grey * (1 - weight) + lit * weight)
-
-
-def loss_chart(steps: Sequence[dict[str, Any]], event: int) -> str:
-    """The terms of one event over the guided repeats, each scaled to its own largest value."""
-    series: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    for number, step in enumerate(steps):
-        for term in step["terms"]:
-            if term["event"] == event and term["value"] is not None:
-                name = (term["term"], ", ".join(term["objects"]))
-                series.setdefault(name, []).append((number, float(term["value"])))
-    reached = [name for name, points in series.items() if not any(value for _, value in points)]
-    series = {name: points for name, points in series.items() if name not in reached}
-    if not series and not reached:
-        return "<p class='caption'>No term of this event could be measured.</p>"
-    width, height, left, base = 330.0, 178.0, 30.0, 152.0
-    across = (width - left - 8) / max(1, len(steps) - 1)
-    detail = [i for i, step in enumerate(steps) if step["stage"] == "detail"]
-    drawn = [
-        f'<line x1="{left}" x2="{width - 8}" y1="{y:.0f}" y2="{y:.0f}" stroke="#e4e7ec"/>'
-        f'<text x="{left - 6}" y="{y + 4:.0f}" font-size="11" text-anchor="end" fill="#98a2b3">{share}</text>'
-        for share, y in ((1, base - 130), (0.5, base - 65), (0, base))
-    ]
-    if detail:
-        x = left + across * (detail[0] - 0.5)
-        drawn.insert(
-            0, f'<rect x="{x:.1f}" y="4" width="{width - 8 - x:.1f}" height="{base - 4}" fill="#f7f8fa"/>'
-        )
-        drawn.append(f'<text x="{x + 6:.1f}" y="16" font-size="11" fill="#98a2b3">detail</text>')
-    if not detail or detail[0] > 0:
-        drawn.append(f'<text x="{left + 6}" y="16" font-size="11" fill="#98a2b3">layout</text>')
-    keys = []
-    for (term, objects), points in series.items():
-        top = max(value for _, value in points) or 1.0
-        path = " ".join(f"{left + across * x:.1f},{base - 130 * value / top:.1f}" for x, value in points)
-        colour, dash = TERM_COLOURS.get(term, OTHER), ""
-        if sum(name == term for name, _ in series) > 1:  # the same kind for another object
-            order = [name for name in series if name[0] == term].index((term, objects))
-            dash = ("", "6 4", "2 3", "9 3 2 3")[order % 4]
-        drawn.append(
-            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" '
-            f'stroke-dasharray="{dash}"/>'
-        )
-        keys.append(
-            f"<li>{_sample(colour, dash)}{escape(term)} <small>{escape(objects)}</small>"
-            f"<span>{points[0][1]:.3g} → {points[-1][1]:.3g}</span></li>"
-        )
-    if reached:
-        names = ", ".join(f"{term} of {objects}" for term, objects in reached)
-        keys.append(f"<li><small>as it should be throughout: {escape(names)}</small></li>")
-    drawn.append(
-        f'<text x="{width - 8}" y="{height - 6}" font-size="11" text-anchor="end" fill="#98a2b3">'
-        f"{len(steps)} guided repeats</text>"
-    )
-    return (
-        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="losses of event {event + 1}">'
-        f"{''.join(drawn)}</svg><ul class='key'>{''.join(keys)}</ul>"
-    )
-
-
-def _sample(colour: str, dash: str) -> str:
-    line = f'<line x2="22" y1="4" y2="4" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>'
-    return f'<svg class="sample" viewBox="0 0 22 8">{line}</svg>'

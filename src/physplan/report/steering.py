@@ -8,7 +8,8 @@ from html import escape
 from PIL import Image
 
 from physplan.report.files import RunFiles
-from physplan.report.pictures import embed, loss_chart, region_over
+from physplan.report.losses import loss_chart
+from physplan.report.pictures import embed, region_over
 
 
 def terms_section(run: RunFiles) -> str:
