@@ -31,9 +31,8 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from physplan.cli.progress import quiet_libraries
     from physplan.pipeline.demo import make_demo
-    from physplan.pipeline.events import RunEvent
+    from physplan.pipeline.events import RunEvent, quiet_libraries
 
     last = 0.0
 

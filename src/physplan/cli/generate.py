@@ -82,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         _show_forecast(pp.forecast(args.image, output_dir=folder, **given), pp)
         return 0
-    from physplan.cli.progress import Display, quiet_libraries
+    from physplan.cli.progress import Display
+    from physplan.pipeline.events import quiet_libraries
 
     quiet_libraries()
     with Display(folder) as display:

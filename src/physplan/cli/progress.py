@@ -22,16 +22,6 @@ NAMES = {
 QUIET_EVERY = 10.0  # seconds between two lines where there is no terminal
 
 
-def quiet_libraries() -> None:
-    """The libraries' own bars for loading weights would tear ours apart."""
-    from diffusers.utils import logging as diffusers
-    from transformers.utils import logging as transformers
-
-    for library in (diffusers, transformers):
-        library.disable_progress_bar()
-        library.set_verbosity_error()
-
-
 class Display:
     """A bar per stage on a terminal; elsewhere a line now and then."""
 

@@ -66,7 +66,9 @@ def use_preset(
 def make_preset_generator(config: Config, method: str) -> Generator:
     """Models are loaded once and kept for all cases of a worker."""
     from physplan.pipeline import PhysPlan
+    from physplan.pipeline.events import quiet_libraries
 
+    quiet_libraries()
     pp = PhysPlan(config)
 
     def generator(first: Image, prompt: str, seed: int, directory: Path) -> tuple[np.ndarray, float]:

@@ -24,3 +24,13 @@ OnEvent = Callable[[RunEvent], None]
 
 def silent(event: RunEvent) -> None:
     """Nobody watches."""
+
+
+def quiet_libraries() -> None:
+    """The libraries' own bars for loading weights would tear ours apart."""
+    from diffusers.utils import logging as diffusers
+    from transformers.utils import logging as transformers
+
+    for library in (diffusers, transformers):
+        library.disable_progress_bar()
+        library.set_verbosity_error()

@@ -88,11 +88,9 @@ def run_generation(
     args: argparse.Namespace, wanted: Sequence[Wanted], output: Path, *, seconds: float | None = None
 ) -> None:
     """Make the videos that a benchmark wants, as far as they are missing, with --generate."""
-    from physplan.cli.progress import quiet_libraries
     from physplan.evaluation.generation import generate
 
     make_generator, config = chosen_generator(args, seconds)
-    quiet_libraries()
     report = generate(
         wanted,
         make_generator,
