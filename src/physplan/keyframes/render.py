@@ -65,6 +65,18 @@ def render_keyframes(
     drawings = DrawingStore(store)
     looking = threading.Lock()  # the networks that look are shared by all threads
 
+    def look(drawn: Image.Image, event: int) -> KeyframeCheck:
+        with looking:
+            return check_keyframe(
+                chain,
+                event,
+                to_tensor(drawn),
+                first=first,
+                segmenter=segmenter,
+                depth=depth,
+                settings=rules.check,
+            )
+
     def render(event: int) -> Keyframe:
         request = EditRequest(
             image=image,
@@ -74,42 +86,46 @@ def render_keyframes(
             first=first,
             seed=seed,
         )
-        best: tuple[Image.Image, KeyframeCheck] | None = None
-        refusal = ""
-        attempts = 0
-        while attempts <= rules.redraws and (best is None or best[1].problems):
-            attempts += 1
-            try:
-                drawn = _draw(editor, request, drawings)
-            except NoPicture as error:
-                refusal = str(error)
-            else:
-                with looking:
-                    check = check_keyframe(
-                        chain,
-                        event,
-                        to_tensor(drawn),
-                        first=first,
-                        segmenter=segmenter,
-                        depth=depth,
-                        settings=rules.check,
-                    )
-                if best is None or check.rank < best[1].rank:
-                    best = drawn, check
-                request = replace(request, complaints=check.problems)
-            # Far apart, so that one seed's second attempt is not the next seed's first.
-            request = replace(request, seed=request.seed + 1_000_003)
-        if best is None:
-            raise NoPicture(f"{refusal} Given up after {attempts} attempts: try another seed or editor.")
-        drawn, check = best
-        keyframe = Keyframe(
-            event=event, image=drawn, instruction=request.instruction, attempts=attempts, check=check
+        keyframe = _best_drawing(
+            request, lambda asked: _draw(editor, asked, drawings), look, redraws=rules.redraws
         )
         if on_keyframe:
             on_keyframe(keyframe)
         return keyframe
 
     return tuple(side_by_side(render, range(len(chain.events)), at_once=editor.at_once))
+
+
+def _best_drawing(
+    request: EditRequest,
+    draw: Callable[[EditRequest], Image.Image],
+    look: Callable[[Image.Image, int], KeyframeCheck],
+    *,
+    redraws: int,
+) -> Keyframe:
+    """Draw, look, and draw again with what was off, until nothing is or no redraw is left."""
+    best: tuple[Image.Image, KeyframeCheck] | None = None
+    refusal = ""
+    attempts = 0
+    while attempts <= redraws and (best is None or best[1].problems):
+        attempts += 1
+        try:
+            drawn = draw(request)
+        except NoPicture as error:
+            refusal = str(error)
+        else:
+            check = look(drawn, request.event)
+            if best is None or check.rank < best[1].rank:
+                best = drawn, check
+            request = replace(request, complaints=check.problems)
+        # Far apart, so that one seed's second attempt is not the next seed's first.
+        request = replace(request, seed=request.seed + 1_000_003)
+    if best is None:
+        raise NoPicture(f"{refusal} Given up after {attempts} attempts: try another seed or editor.")
+    drawn, check = best
+    return Keyframe(
+        event=request.event, image=drawn, instruction=request.instruction, attempts=attempts, check=check
+    )
 
 
 def instruction_of(chain: EventChain, event: int) -> str:
