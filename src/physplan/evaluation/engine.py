@@ -98,7 +98,7 @@ class RunReport:
             name, reason = next(iter(self.failures.items()))
             raise PhysPlanError(
                 f"{len(self.failures)} of {len(self.failures) + len(self.results)} cases failed, the first, "
-                f"{name}, with: {reason}. The others are stored; run the same command again to do only what "
+                f"{name}, with: {reason.rstrip('.')}. The others are stored; run the same command again to do only what "
                 "is missing."
             )
 
