@@ -98,8 +98,8 @@ class RunReport:
             name, reason = next(iter(self.failures.items()))
             raise PhysPlanError(
                 f"{len(self.failures)} of {len(self.failures) + len(self.results)} cases failed, the first, "
-                f"{name}, with: {reason.rstrip('.')}. The others are stored; run the same command again to do only what "
-                "is missing."
+                f"{name}, with: {reason.rstrip('.')}. The others are stored; run the same command "
+                "again to do only what is missing."
             )
 
 
