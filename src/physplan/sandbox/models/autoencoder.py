@@ -30,11 +30,10 @@ class Residual(nn.Module):
 
 
 class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
-    """[B, 3, F, H, W] in [-1, 1] <-> [B, C, (F - 1) / 4 + 1, H / 8, W / 8], with unit variance per channel.
+    """[B, 3, F, H, W] in [-1, 1] <-> [B, C, (F - 1) / 4 + 1, H / 8, W / 8].
 
-    A linear map of 8 x 8 x 4 pixel blocks, which starts as their principal components, plus convolutions
-    that start
-    at zero: so training begins at the quality of PCA.
+    A linear map of 8 x 8 x 4 pixel blocks, which starts as their principal components, plus convolutions that
+    start at zero: so training begins at the quality of PCA. Coarse channels spread wider than fine ones.
     """
 
     @register_to_config

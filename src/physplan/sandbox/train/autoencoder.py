@@ -14,6 +14,8 @@ from physplan.sandbox.train.data import cache_frames
 from physplan.sandbox.train.loop import TrainConfig, train
 
 CONFIG = TrainConfig(steps=2400, learning_rate=1.5e-3, batch=12, weight_decay=1e-4, ema=0.998)
+GAIN = 18.75  # makes the variance of what moves about 1, as the mean over the channels
+PUSH = 0.3
 NOISE = 0.05  # added to the latents, so that the decoder bears what a denoiser leaves
 
 
@@ -65,8 +67,24 @@ def to_input(groups: np.ndarray) -> Tensor:
 
 @torch.no_grad()
 def standardise(model: FrameGroupAutoencoder, frames: np.ndarray) -> None:
-    """Give every latent channel zero mean and unit variance over the training clips."""
+    """Zero mean for every latent channel, and the spread that its share in the picture deserves.
+
+    With channels of equal spread, noise would drown the outline of a scene together with its finest detail,
+    and a denoiser would have to find both at once. So a channel is scaled by how far pixels move with it.
+    """
     groups = sample_groups(frames, 512, np.random.default_rng(0))
     latents = torch.cat([model.encoder(chunk) for chunk in groups.split(32)])
     model.latent_mean.copy_(latents.mean(dim=(0, 2, 3)))
-    model.latent_std.copy_(latents.std(dim=(0, 2, 3)))
+    spread = latents.std(dim=(0, 2, 3))
+    model.latent_std.copy_(spread / (GAIN * sensitivity(model, latents[:32], spread)))
+
+
+def sensitivity(model: FrameGroupAutoencoder, latents: Tensor, spread: Tensor) -> Tensor:
+    """By how much pixels change when a channel changes by its own spread, per channel."""
+    before, moved = model.decoder(latents), []
+    generator = torch.Generator().manual_seed(0)
+    for channel, width in enumerate(spread.tolist()):
+        pushed = latents.clone()
+        pushed[:, channel] += PUSH * width * torch.randn(pushed[:, channel].shape, generator=generator)
+        moved.append((model.decoder(pushed) - before).square().mean().sqrt() / PUSH)
+    return torch.stack(moved)

@@ -22,7 +22,7 @@ from physplan.sandbox.train.data import training_clip
 from physplan.sandbox.train.loop import TrainConfig, train
 from physplan.sandbox.world.phenomena import PHENOMENA
 
-CONFIG = TrainConfig(steps=20_000, learning_rate=5e-4, batch=16, warmup=200, ema=0.999)
+CONFIG = TrainConfig(steps=20_000, learning_rate=6e-4, batch=16, warmup=100, ema=0.998)
 CLIPS = 9000
 NO_WORDS = 0.12  # share of the clips trained without their prompt, for classifier-free guidance
 LATENT = (24, 7, 12, 12)
@@ -34,7 +34,7 @@ def build_transformer() -> CogVideoXTransformer3DModel:
         num_attention_heads=4,
         attention_head_dim=32,
         in_channels=2 * LATENT[0],
-        out_channels=LATENT[0],
+        out_channels=2 * LATENT[0],
         num_layers=6,
         sample_width=LATENT[3],
         sample_height=LATENT[2],
@@ -128,9 +128,10 @@ def video_loss(
         image_rotary_emb=rotary,
         return_dict=False,
     )[0].transpose(1, 2)
-    moving = departure.abs().mean(dim=1, keepdim=True).clamp(max=1.0)
+    moving = departure.square().mean(dim=1, keepdim=True).sqrt().clamp(max=1.0)
     weight = 1.0 + 3.0 * moving
-    error = (found - departure / departures.SCALE).square() / (sigma**2 + SHARP)
+    guess = departures.departure(found, noisy, alpha, sigma)
+    error = ((guess - departure) / departures.SCALE).square() / (sigma**2 + SHARP)
     return (error * weight).sum() / (weight.sum() * clean.shape[1])
 
 
