@@ -89,6 +89,30 @@ def test_a_step_is_the_schedulers_step(kind: str, steps: int) -> None:
         z = result.prev_sample
 
 
+@pytest.mark.parametrize("eta", [0.0, 0.4, 1.0])
+def test_a_step_with_an_eta_is_that_of_the_ddim_scheduler(eta: float) -> None:
+    # Not with zero terminal SNR, where the library's first step with an eta is NaN.
+    scheduler = diffusers.DDIMScheduler(prediction_type="v_prediction", clip_sample=False)
+    scheduler.set_timesteps(10)
+    noise = VariancePreserving.from_scheduler(scheduler, eta=eta)
+    for n, t in enumerate(scheduler.timesteps[:-1]):
+        z, prediction, xi = torch.randn(3, 1, 2, 3, 4, 4, generator=torch.Generator().manual_seed(n))
+        wanted = scheduler.step(prediction, t, z, eta=eta, variance_noise=xi).prev_sample
+        assert torch.allclose(noise.step(z, prediction, n, xi), wanted, atol=1e-5)
+
+
+def test_a_step_with_an_eta_lands_on_the_forward_process() -> None:
+    noise = VariancePreserving.from_scheduler(ddim(), eta=1.0)
+    generator = torch.Generator().manual_seed(0)
+    clean = torch.full((1, 1, 1, 300, 300), 0.7)
+    for n in range(noise.num_steps - 1):
+        xi, fresh = torch.randn(2, *clean.shape, generator=generator)
+        z = noise.add_noise(clean, n, xi)
+        landed = noise.step(z, perfect(noise, z, clean, n), n, fresh)
+        assert landed.mean() == pytest.approx(0.7 * math.sqrt(noise.landing[n]), abs=0.02)
+        assert landed.var() == pytest.approx(1 - noise.landing[n], abs=0.02)
+
+
 def test_a_step_may_be_repeated(noise: NoiseFamily) -> None:
     z, prediction = torch.randn(2, 1, 2, 3, 4, 4)
     first = noise.step(z, prediction, 4)

@@ -39,6 +39,18 @@ def test_a_seed_gives_the_same_latents_on_one_and_two_threads(
     assert not torch.equal(*(prepare(model, picture, seed=seed, **SMALL).latents for seed in (3, 4)))
 
 
+def test_a_run_with_an_eta_draws_from_its_generator(load: Callable[..., FamilyModel], picture: Image) -> None:
+    model = load("cogvideox")
+    conditioning = prepare(model, picture, seed=3, eta=1.0, **SMALL)
+    drawn = [sample(model, conditioning, generator=torch.Generator().manual_seed(s)) for s in (0, 0, 1)]
+    assert torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])
+    with pytest.raises(PhysPlanError, match="pass the run's generator"):
+        sample(model, conditioning)
+    with pytest.raises(PhysPlanError, match="eta of wan must be 0"):
+        prepare(load("wan"), picture, eta=0.5, **SMALL)
+
+
 def test_noise_is_drawn_on_the_cpu_for_any_device() -> None:
     """On the meta device, which stands for any other: the numbers come from the CPU generator."""
     like = torch.empty(1, 2, 3, 4, 4, device="meta")

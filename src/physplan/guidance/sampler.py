@@ -15,7 +15,7 @@ from physplan.guidance.objective import Objective
 from physplan.guidance.records import GuidanceResult, OnProgress, Progress, Stage, StepRecord, StopRun
 from physplan.video.frames import Window
 from physplan.video.protocol import Conditioning, VideoModel
-from physplan.video.sampling import draw_noise
+from physplan.video.sampling import draw_noise, reverse_step
 
 
 def guided_sample(
@@ -30,7 +30,8 @@ def guided_sample(
 ) -> GuidanceResult:
     """Sample clean latents, guided towards `objective` at the frames `anchors`, one per event.
 
-    `generator` draws the time-travel noise; give it the one that `prepare` drew the initial noise with.
+    `generator` draws the noise of time travel, and of steps with an eta; give it the one that `prepare` drew
+    the initial noise with.
     """
     z, noise = conditioning.latents, conditioning.noise
     schedule = config.schedule
@@ -78,7 +79,7 @@ def guided_sample(
             with torch.no_grad():
                 prediction = model.predict(z, n, conditioning)
                 clean = noise.clean_estimate(z, prediction, n)
-                z = noise.step(z, prediction, n)
+                z = reverse_step(noise, z, prediction, n, generator)
             if on_progress is not None:
                 stage = stage if guided and schedule.at(n) else "unguided"
                 seen = Progress(step=n, num_steps=noise.num_steps, repeat=None, stage=stage, clean=clean)

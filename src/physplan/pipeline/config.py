@@ -83,6 +83,7 @@ class VideoConfig:
     num_inference_steps: int | None = identity("latents", None)
     guidance_scale: float | None = identity("latents", None)
     use_dynamic_cfg: bool | None = identity("latents", None)
+    eta: float | None = identity("latents", None)  # of DDIM: the share of fresh noise in each step
     negative_prompt: str = identity("latents", "")
     fps: int | None = identity("latents", None)
 

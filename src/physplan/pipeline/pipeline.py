@@ -32,6 +32,7 @@ OutputType = Literal["pt", "np", "pil"]
 # What may differ from call to call; another model is another PhysPlan.
 CALL_SETTINGS = (
     *("height", "width", "num_frames", "num_inference_steps", "guidance_scale", "use_dynamic_cfg"),
+    "eta",
     *("negative_prompt", "fps", "fit"),
 )
 

@@ -42,12 +42,13 @@ def make_latents(run: Run) -> tuple[list[Path], list[str]]:
         num_inference_steps=video.num_inference_steps or 0,
         guidance_scale=video.guidance_scale or 1.0,
         use_dynamic_cfg=bool(video.use_dynamic_cfg),
+        eta=video.eta or 0.0,
         fps=video.fps,
         generator=generator,
     )
     path, losses = run.folder / "latents.safetensors", run.folder / "losses.json"
     if not run.guided:
-        latents = _unguided(run, conditioning)
+        latents = _unguided(run, conditioning, generator)
         save_latents(path, latents, conditioning.layout)
         write_json(losses, {"ended": "finished", "skipped": {}, "steps": []})
         return [path, losses], []
@@ -82,7 +83,7 @@ def guidance_of(run: Run) -> GuidanceConfig:
     )
 
 
-def _unguided(run: Run, conditioning: Conditioning) -> Tensor:
+def _unguided(run: Run, conditioning: Conditioning, generator: torch.Generator) -> Tensor:
     total = conditioning.noise.num_steps
     clock = Clock(repeats=0, steps=total)
 
@@ -99,7 +100,7 @@ def _unguided(run: Run, conditioning: Conditioning) -> Tensor:
             )
         )
 
-    return sample(run.parts.video, conditioning, tell)
+    return sample(run.parts.video, conditioning, tell, generator=generator)
 
 
 class Watch:

@@ -20,6 +20,7 @@ SANDBOX = {
     "num_inference_steps": 20,
     "guidance_scale": 1.0,
     "use_dynamic_cfg": False,
+    "eta": 1.0,
     "dtype": "fp32",
 }
 
@@ -51,7 +52,7 @@ def own_values(model: str) -> dict[str, Any]:
         )
     preset = VIDEO_PRESETS[model]
     names = ("revision", "height", "width", "num_frames", "fps", "num_inference_steps", "guidance_scale")
-    return {name: getattr(preset, name) for name in (*names, "use_dynamic_cfg", "dtype")}
+    return {name: getattr(preset, name) for name in (*names, "use_dynamic_cfg", "eta", "dtype")}
 
 
 def _check(video: VideoConfig) -> None:

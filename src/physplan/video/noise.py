@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -37,9 +37,10 @@ class VariancePreserving:
     signal: tuple[float, ...]  # abar_n = alpha_n^2; 0 at the first level when the terminal SNR is zero
     landing: tuple[float, ...]  # abar that step n lands on: abar_{n+1} but for the scheduler's rounding
     frozen: int = 0
+    eta: float = 0.0  # of DDIM: the share of fresh noise in a step, 1 for as much as DDPM draws
 
     @classmethod
-    def from_scheduler(cls, scheduler: Any, *, frozen: int = 0) -> Self:
+    def from_scheduler(cls, scheduler: Any, *, frozen: int = 0, eta: float = 0.0) -> Self:
         """Levels of a DDIM scheduler after `set_timesteps`."""
         _require_prediction(scheduler, "v_prediction")
         abar = scheduler.alphas_cumprod
@@ -47,7 +48,10 @@ class VariancePreserving:
         times = [int(t) for t in scheduler.timesteps]
         landing = [abar[t - stride] if t >= stride else scheduler.final_alpha_cumprod for t in times]
         return cls(
-            signal=tuple(float(abar[t]) for t in times), landing=tuple(map(float, landing)), frozen=frozen
+            signal=tuple(float(abar[t]) for t in times),
+            landing=tuple(map(float, landing)),
+            frozen=frozen,
+            eta=eta,
         )
 
     @property
@@ -68,11 +72,16 @@ class VariancePreserving:
         """Eq. 3: z_{0|t} = sqrt(abar) z - sqrt(1 - abar) v."""
         return keep_frozen(self.frozen, z, self.alpha(n) * z - self.sigma(n) * prediction)
 
-    def step(self, z: Tensor, prediction: Tensor, n: int) -> Tensor:
-        """Deterministic DDIM: the same noise, less of it."""
+    def step(self, z: Tensor, prediction: Tensor, n: int, noise: Tensor | None = None) -> Tensor:
+        """DDIM: the same noise, less of it; when `noise` is given, the share eta of it is drawn afresh."""
         clean = self.alpha(n) * z - self.sigma(n) * prediction
-        keep = sqrt((1 - self.landing[n]) / (1 - self.signal[n]))
+        left = 1 - self.landing[n]
+        drawn = self.eta**2 * left / (1 - self.signal[n]) * (1 - self.signal[n] / self.landing[n])
+        drawn = 0.0 if noise is None else min(drawn, left)
+        keep = sqrt((left - drawn) / (1 - self.signal[n]))
         moved = keep * z + (sqrt(self.landing[n]) - self.alpha(n) * keep) * clean
+        if noise is not None:
+            moved = moved + sqrt(drawn) * noise
         return keep_frozen(self.frozen, z, moved)
 
     def renoise(self, z_next: Tensor, n: int, noise: Tensor) -> Tensor:
@@ -87,6 +96,7 @@ class Flow:
 
     sigmas: tuple[float, ...]  # num_steps + 1 of them, the last one 0
     frozen: int = 0
+    eta: ClassVar[float] = 0.0  # its steps draw nothing
 
     @classmethod
     def from_scheduler(cls, scheduler: Any, *, frozen: int = 0) -> Self:
@@ -111,7 +121,7 @@ class Flow:
         """Appendix A.5: z_{0|t} = z_t - t v."""
         return keep_frozen(self.frozen, z, z - self.sigmas[n] * prediction)
 
-    def step(self, z: Tensor, prediction: Tensor, n: int) -> Tensor:
+    def step(self, z: Tensor, prediction: Tensor, n: int, noise: None = None) -> Tensor:
         """One Euler step along the velocity."""
         return keep_frozen(self.frozen, z, z + (self.sigmas[n + 1] - self.sigmas[n]) * prediction)
 
@@ -128,6 +138,7 @@ class EDM:
 
     sigmas: tuple[float, ...]  # num_steps + 1 of them
     frozen: int = 0
+    eta: ClassVar[float] = 0.0  # its steps draw nothing
 
     @classmethod
     def from_scheduler(cls, scheduler: Any, *, frozen: int = 0) -> Self:
@@ -157,7 +168,7 @@ class EDM:
         """z_0 = z / (sigma^2 + 1) - sigma / sqrt(sigma^2 + 1) v."""
         return keep_frozen(self.frozen, z, self._clean(z, prediction, n))
 
-    def step(self, z: Tensor, prediction: Tensor, n: int) -> Tensor:
+    def step(self, z: Tensor, prediction: Tensor, n: int, noise: None = None) -> Tensor:
         """One Euler step of the probability-flow ODE."""
         slope = (z - self._clean(z, prediction, n)) / self._level(n)
         return keep_frozen(self.frozen, z, z + slope * (self._level(n + 1) - self._level(n)))

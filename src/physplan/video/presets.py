@@ -27,6 +27,7 @@ class VideoPreset:
     num_inference_steps: int
     guidance_scale: float
     use_dynamic_cfg: bool = False
+    eta: float = 0.0
     dtype: str = "bf16"
     pipeline: str
     networks: Networks

@@ -7,14 +7,23 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from physplan.video.protocol import Conditioning, VideoModel
+from physplan.errors import PhysPlanError
+from physplan.video.protocol import Conditioning, NoiseFamily, VideoModel
 
 OnStep = Callable[[int, Tensor, Tensor], bool | None]
 
 
 @torch.no_grad()
-def sample(model: VideoModel, conditioning: Conditioning, on_step: OnStep | None = None) -> Tensor:
+def sample(
+    model: VideoModel,
+    conditioning: Conditioning,
+    on_step: OnStep | None = None,
+    *,
+    generator: torch.Generator | None = None,
+) -> Tensor:
     """Denoise from the initial noise to clean latents [1, C, F, H, W].
+
+    `generator` is the one that `prepare` drew the initial noise with; runs with an eta need it.
 
     `on_step(n, latents, clean_estimate)` is called after each step; when it returns False, the loop stops and
     the clean estimate so far is the result: an early look at a run that is not worth finishing.
@@ -23,10 +32,21 @@ def sample(model: VideoModel, conditioning: Conditioning, on_step: OnStep | None
     for n in range(noise.num_steps):
         prediction = model.predict(z, n, conditioning)
         clean = noise.clean_estimate(z, prediction, n)
-        z = noise.step(z, prediction, n)
+        z = reverse_step(noise, z, prediction, n, generator)
         if on_step is not None and on_step(n, z, clean) is False:
             return clean
     return z
+
+
+def reverse_step(
+    noise: NoiseFamily, z: Tensor, prediction: Tensor, n: int, generator: torch.Generator | None
+) -> Tensor:
+    """From level n to the next; with an eta, part of the noise that is left is drawn afresh."""
+    if not noise.eta:
+        return noise.step(z, prediction, n)
+    if generator is None:
+        raise PhysPlanError("A run with an eta above 0 draws noise in every step: pass the run's generator.")
+    return noise.step(z, prediction, n, draw_noise(z, generator))
 
 
 def draw_noise(like: Tensor, generator: torch.Generator) -> Tensor:

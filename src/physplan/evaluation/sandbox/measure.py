@@ -73,6 +73,7 @@ def make_video(here: Setting, arm: Arm, *, seed: int) -> np.ndarray:
         num_inference_steps=wanted.num_inference_steps or 0,
         guidance_scale=wanted.guidance_scale or 1.0,
         use_dynamic_cfg=bool(wanted.use_dynamic_cfg),
+        eta=wanted.eta or 0.0,
         generator=generator,
     )
     if arm.guided:
@@ -87,7 +88,7 @@ def make_video(here: Setting, arm: Arm, *, seed: int) -> np.ndarray:
             generator=generator,
         ).latents
     else:
-        latents = sample(model, conditioning)
+        latents = sample(model, conditioning, generator=generator)
     with torch.no_grad():
         frames = model.decode(latents, conditioning.layout)
     return (frames.permute(0, 2, 3, 1).clamp(0, 1) * 255 + 0.5).byte().numpy()

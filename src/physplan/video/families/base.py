@@ -50,6 +50,7 @@ class Request:
     num_steps: int
     guidance_scale: float
     use_dynamic_cfg: bool
+    eta: float
     fps: int | None
     generator: torch.Generator  # on the CPU
 
@@ -111,6 +112,7 @@ class FamilyModel(ABC):
     batched_guidance: ClassVar[bool] = True  # whether the library's pipeline runs both branches as one batch
 
     has_dynamic_cfg: ClassVar[bool] = False
+    has_eta: ClassVar[bool] = False
 
     codec: Codec
     offload: str = "none"
@@ -152,12 +154,16 @@ class FamilyModel(ABC):
         generator: torch.Generator,
         negative_prompt: str = "",
         use_dynamic_cfg: bool = False,
+        eta: float = 0.0,
         fps: int | None = None,
     ) -> Conditioning:
         if not 1 <= num_inference_steps <= 1000:
             raise PhysPlanError(f"A run has 1 to 1000 steps, not {num_inference_steps}: 50 is usual.")
         if use_dynamic_cfg and not self.has_dynamic_cfg:
             raise PhysPlanError(f"{self.name} has no dynamic classifier-free guidance: turn it off.")
+        if not 0 <= eta <= 1 or (eta and not self.has_eta):
+            allowed = "between 0 and 1" if self.has_eta else "0: its steps draw no noise"
+            raise PhysPlanError(f"The eta of {self.name} must be {allowed}, not {eta:g}.")
         return self.condition(
             Request(
                 image=image,
@@ -169,6 +175,7 @@ class FamilyModel(ABC):
                 num_steps=num_inference_steps,
                 guidance_scale=guidance_scale,
                 use_dynamic_cfg=use_dynamic_cfg,
+                eta=eta,
                 fps=fps,
                 generator=require_cpu(generator),
             )

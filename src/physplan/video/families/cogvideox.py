@@ -66,6 +66,7 @@ class CogVideoX(FamilyModel):
 
     name = "cogvideox"
     has_dynamic_cfg = True
+    has_eta = True
 
     def __init__(self, *, transformer: Any, scheduler: Any, codec: Codec, encode_text: EncodeText) -> None:
         self.denoiser = transformer
@@ -104,7 +105,7 @@ class CogVideoX(FamilyModel):
         dynamic = [dynamic_scale(run.guidance_scale, int(t), len(times)) for t in times]
         return run.conditioning(
             latents=drawn * self.scheduler.init_noise_sigma,
-            noise=VariancePreserving.from_scheduler(self.scheduler),
+            noise=VariancePreserving.from_scheduler(self.scheduler, eta=run.eta),
             timesteps=times,
             guidance=dynamic if run.use_dynamic_cfg else None,
             inputs={
