@@ -23,8 +23,8 @@ $(VENV)/.dev: $(VENV)/.base
 	$(PIP) -e '.[dev,gemini,openai,eval,cluster]'
 	@touch $@
 
-demo: $(VENV)/.base ## Draw the plan of the bundled example, an ice cube melting in the sun
-	$(BIN)/physplan show src/physplan/data/melting_ice.json -o out/demo.png
+demo: $(VENV)/.base ## The same words, three scenes: videos of melting ice (DEMO=--quick for fewer steps)
+	$(BIN)/physplan demo $(DEMO)
 
 lint: $(VENV)/.dev ## Style and types
 	$(BIN)/ruff check src tests

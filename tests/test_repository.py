@@ -47,12 +47,13 @@ def test_the_readme_starts_with_the_two_commands() -> None:
 
 def test_make_demo_works_as_the_readme_says() -> None:
     # --old-file: the environment is there, this test runs in it; nothing is to be installed.
-    command = ["make", "--old-file=.venv/.base", "demo", f"BIN={ROOT / '.venv' / 'bin'}"]
+    command = ["make", "--old-file=.venv/.base", "demo", "DEMO=--quick", f"BIN={ROOT / '.venv' / 'bin'}"]
     if not (ROOT / ".venv" / "bin" / "physplan").exists():
         pytest.skip("PhysPlan is installed elsewhere")
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert (ROOT / "out" / "demo.png").stat().st_size > 10_000
+    assert (ROOT / "out" / "demo" / "demo.png").stat().st_size > 10_000
+    assert (ROOT / "out" / "demo" / "demo.mp4").stat().st_size > 10_000
 
 
 def test_a_second_make_test_installs_nothing(tmp_path: Path) -> None:

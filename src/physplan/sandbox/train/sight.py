@@ -13,7 +13,7 @@ from physplan.sandbox.models.sight import SightNet
 from physplan.sandbox.train.loop import TrainConfig, train
 from physplan.sandbox.train.pictures import Pictures, cache_pictures, worsen
 
-CONFIG = TrainConfig(steps=1700, learning_rate=2e-3, batch=12, weight_decay=1e-3, ema=0.997)
+CONFIG = TrainConfig(steps=3300, learning_rate=2e-3, batch=12, weight_decay=1e-3, ema=0.997)
 
 
 def sight_loss(model: SightNet, images: Tensor, named: Tensor, offsets: Tensor, depth: Tensor) -> Tensor:
