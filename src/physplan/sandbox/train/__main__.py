@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
+from diffusers.configuration_utils import ConfigMixin
 from torch import nn
 
 from physplan.sandbox.components import WEIGHTS
@@ -69,6 +70,8 @@ def save(model: nn.Module, folder: Path) -> None:
     """Half precision, safetensors; the old folder goes only when the new one is whole."""
     fresh = folder.with_name(f".{folder.name}-new")
     shutil.rmtree(fresh, ignore_errors=True)
+    if isinstance(model, ConfigMixin):
+        model.register_to_config(_name_or_path="")  # where it was loaded from is nobody's business
     model.half().save_pretrained(fresh, safe_serialization=True)  # type: ignore[operator]
     model.float()
     if (folder / "README.md").exists():  # the model card outlives the weights it was written for: update it
