@@ -89,6 +89,8 @@ def test_the_log_is_one_line_per_message(tmp_path: Path) -> None:
 
 def test_a_full_disk_does_not_end_a_run_for_a_line_of_its_log(tmp_path: Path) -> None:
     (tmp_path / "log.txt").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        (tmp_path / "log.txt").write_text("started")
     RunFolder(tmp_path).log("started")
 
 

@@ -16,25 +16,25 @@ from physplan.graph import EventChain
 from physplan.guidance import GuidanceConfig, Progress, TermRecord, guide, method_config
 from physplan.perception import Evidence
 from physplan.perception.images import to_picture
+from physplan.pipeline.config import VideoConfig
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.forecast import memory_needed
 from physplan.pipeline.run import Run
 from physplan.video.decoding import save_latents
-from physplan.video.protocol import Conditioning
+from physplan.video.protocol import Conditioning, VideoModel
 from physplan.video.sampling import sample
 from physplan.video.sheets import Frames, contact_sheet
 
 PREVIEW_EVERY = 2.0  # seconds between two previews on disk, or twenty times what one takes
 
 
-def make_latents(run: Run) -> tuple[list[Path], list[str]]:
-    video = run.config.video
-    generator = torch.Generator().manual_seed(run.inputs.seed)
-    needed = memory_needed(run)
-    run.report("latents", "loading the video model" + (f", memory {needed}" if needed else ""))
-    conditioning = run.parts.video.prepare(
-        image=run.frame,
-        prompt=run.inputs.prompt,
+def prepare(
+    model: VideoModel, video: VideoConfig, image: Image.Image, prompt: str, generator: torch.Generator
+) -> Conditioning:
+    """A run with the settings of a settled config."""
+    return model.prepare(
+        image=image,
+        prompt=prompt,
         negative_prompt=video.negative_prompt,
         height=video.height or 0,
         width=video.width or 0,
@@ -46,6 +46,14 @@ def make_latents(run: Run) -> tuple[list[Path], list[str]]:
         fps=video.fps,
         generator=generator,
     )
+
+
+def make_latents(run: Run) -> tuple[list[Path], list[str]]:
+    video = run.config.video
+    generator = torch.Generator().manual_seed(run.inputs.seed)
+    needed = memory_needed(run)
+    run.report("latents", "loading the video model" + (f", memory {needed}" if needed else ""))
+    conditioning = prepare(run.parts.video, video, run.frame, run.inputs.prompt, generator)
     path, losses = run.folder / "latents.safetensors", run.folder / "losses.json"
     if not run.guided:
         latents = _unguided(run, conditioning, generator)

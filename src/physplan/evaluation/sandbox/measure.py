@@ -21,6 +21,7 @@ from physplan.evaluation.sandbox.scenes import Setting
 from physplan.files import atomic_path
 from physplan.guidance import guide
 from physplan.pipeline.config import Config
+from physplan.pipeline.sampling import prepare
 from physplan.sandbox import components
 from physplan.sandbox.outcome import CHANGED, judge, judge_events, object_change
 from physplan.sandbox.truth import object_ids, true_chain, uninvolved
@@ -61,21 +62,9 @@ def make_measure(config: Config, arms: Mapping[str, Arm], split: str, *, keep_vi
 
 def make_video(here: Setting, arm: Arm, *, seed: int) -> np.ndarray:
     """[T, H, W, 3] uint8."""
-    model, wanted = components.load_video(), here.config.video
+    model = components.load_video()
     generator = torch.Generator().manual_seed(seed)
-    conditioning = model.prepare(
-        image=here.picture,
-        prompt=here.scene.prompt,
-        negative_prompt=wanted.negative_prompt,
-        height=wanted.height or 0,
-        width=wanted.width or 0,
-        num_frames=wanted.num_frames or 0,
-        num_inference_steps=wanted.num_inference_steps or 0,
-        guidance_scale=wanted.guidance_scale or 1.0,
-        use_dynamic_cfg=bool(wanted.use_dynamic_cfg),
-        eta=wanted.eta or 0.0,
-        generator=generator,
-    )
+    conditioning = prepare(model, here.config.video, here.picture, here.scene.prompt, generator)
     if arm.guided:
         latents = guide(
             model,
