@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -61,8 +61,15 @@ def build_targets(
     targets = []
     for index, event in enumerate(chain.events):
         number = index + 1
+        touched = {node for edit in event.net_edits for node in edit.targets()}
+        changed = [mask for node, mask in masks[number].items() if node in touched]
         objects, unusable = {}, {}
         for node in objects_so_far(chain, number):
+            if config.untouched == "first_frame" and node not in touched and node in masks[0]:
+                objects[node] = describe_untouched(
+                    node, features[0], masks[0], changed, level=config.instance_similarity
+                )
+                continue
             source = reference_picture(node, number, pictures, present=node in event.graph)
             if source is None:
                 where = f"keyframe {number}" if node in event.graph else "any picture"
@@ -131,6 +138,25 @@ def describe(
         lookalikes=(looks.labels > 0) & (foreign | ~connected),
         spawned=spawned,
     )
+
+
+def describe_untouched(
+    node: str, features: Tensor, masks: Mapping[str, Tensor], changed: Sequence[Tensor], *, level: float
+) -> ObjectTarget:
+    """An object that no edit names, as the first frame shows it: no error of the editor reaches it.
+
+    Cells that a changed object covers in the keyframe are not asked for, and may look like anything.
+    """
+    covered = torch.stack([*changed, torch.zeros_like(masks[node])]).any(0)
+    known = describe(
+        features,
+        reference_feature(features, masks[node]),
+        masks[node] & ~covered,
+        others=[mask for other, mask in masks.items() if other != node],
+        spawned=False,
+        level=level,
+    )
+    return replace(known, lookalikes=known.lookalikes | covered.cpu().numpy())
 
 
 @torch.no_grad()

@@ -179,9 +179,16 @@ class Ledger:
         complete, newline, _ = file.read().rpartition(b"\n")
         for line in complete.splitlines():
             try:
-                entry = Entry(**json.loads(line))
-            except (ValueError, TypeError):
-                continue
+                fields = json.loads(line)
+            except ValueError:
+                continue  # cut off by a kill; what it would have said is in the line before the attempt
+            try:
+                entry = Entry(**fields)
+            except TypeError:
+                raise PhysPlanError(
+                    f"The ledger {self.path} has a line that is no entry of this version ({line[:60]!r}):"
+                    " move the file away to start a new one; what it counted is not counted then."
+                ) from None
             self._entries[entry.id] = entry
         self._read_to += len(complete) + len(newline)
 

@@ -164,7 +164,7 @@ def instantiate(
                 number += 1
                 new = state["new"].split()[0]
                 names[new] = f"{new}#{number}"
-    words = {role: graph.node(id).attributes for role, id in bound.items()}
+    words = {role: graph.node(id).attributes for role, id in bound.items() if id in graph}
     deltas = tuple(
         PhysicalDelta(tuple(_state(state, names) for state in event.states), event.fraction)
         for event in case.events
@@ -184,7 +184,7 @@ def _edit(text: str, names: Mapping[str, str], words: Mapping[str, Mapping[str, 
     """A line of `edits`: "Link a relation b", "Update a key: value", "Spawn a from b: key value, ..." """
     head, _, tail = text.partition(": ")
     operator, *arguments = head.split()
-    tail = re.sub(r"\{(\w+)\.(\w+)\}", lambda m: words[m[1]].get(m[2], "changed"), tail)
+    tail = re.sub(r"\{(\w+)\.(\w+)\}", lambda m: words.get(m[1], {}).get(m[2], "changed"), tail)
     if operator == "Update":
         return Update(names[arguments[0]], arguments[1], tail)
     if operator == "Consume":

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
 from physplan.errors import PhysPlanError
+from physplan.evaluation.sandbox.scenes import PlanKind
 from physplan.guidance.config import GradientMode, GuidanceConfig
-from physplan.guidance.methods import METHODS, method_config
+from physplan.guidance.methods import ABLATIONS, METHODS, method_config
 from physplan.pipeline.config import Config
 from physplan.registry import did_you_mean
 
+# Ablations of the plan: with which plan which method of `physplan.guidance` runs.
+PLAN_ABLATIONS: Mapping[str, tuple[PlanKind, str]] = {
+    "prompt_plan": ("words", "whole_frame"),  # (i)
+    "regenerated_graphs": ("regenerated", "physplan"),  # (ii)
+}
 LEVELS = (0, 1, 2, 3)
 EDITOR_LEVEL = 1  # the sandbox's editor as it is; 0 is the simulator's own frame, 2 and 3 err more
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """`name` is a method of `physplan.guidance`, with `:mode` behind it for a gradient mode of its own."""
+    """`name` is a method of `physplan.guidance` or an ablation of the plan; `:mode` behind it sets a gradient
+    mode."""
 
     name: str
     level: int = EDITOR_LEVEL
 
     def __post_init__(self) -> None:
         method, _, gradient = self.name.partition(":")
-        if method not in METHODS:
-            raise PhysPlanError(f"There is no method {method!r}. {did_you_mean(method, METHODS)}")
+        known = (*METHODS, *PLAN_ABLATIONS)
+        if method not in known:
+            raise PhysPlanError(f"There is no method {method!r}. {did_you_mean(method, known)}")
         if gradient and (gradient not in get_args(GradientMode) or method in ("base", "frame_guidance")):
             raise PhysPlanError(
                 f"{self.name!r}: PhysPlan's gradient modes are {', '.join(get_args(GradientMode))},"
@@ -44,11 +52,16 @@ class Arm:
         return self.method != "base"
 
     @property
+    def plan(self) -> PlanKind:
+        return PLAN_ABLATIONS.get(self.method, ("graph", ""))[0]
+
+    @property
     def label(self) -> str:
         return self.name if self.level == EDITOR_LEVEL else f"{self.name} @ level {self.level}"
 
     def guidance(self, config: Config) -> GuidanceConfig:
-        found = method_config(self.method, physplan=config.guidance, frame_guidance=config.frame_guidance)
+        method = PLAN_ABLATIONS.get(self.method, ("", self.method))[1]
+        found = method_config(method, physplan=config.guidance, frame_guidance=config.frame_guidance)
         gradient = self.name.partition(":")[2]
         return replace(found, gradient=gradient) if gradient else found  # type: ignore[arg-type]
 
@@ -64,5 +77,5 @@ def arms(*names: str, levels: Sequence[int] = (EDITOR_LEVEL,)) -> tuple[Arm, ...
 
 MAIN_ARMS = arms("base", "frame_guidance", "physplan")
 MODE_ARMS = arms("physplan:exact", "physplan:direct")  # beside the preset's own mode
-ABLATION_ARMS = arms(*(name for name in METHODS if name not in ("base", "frame_guidance", "physplan")))
+ABLATION_ARMS = arms(*PLAN_ABLATIONS, *ABLATIONS)
 CURVE_ARMS = arms("frame_guidance", "physplan", levels=LEVELS)

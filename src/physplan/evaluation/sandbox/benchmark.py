@@ -65,6 +65,7 @@ def make_case(study: SandboxStudy, index: int, arm: Arm, seed: int) -> Case:
     if arm.guided:
         drawing = {
             "level": arm.level,
+            "plan": arm.plan,
             "reasoner": config.reasoner.name,
             "editor": to_plain(config.editor),
             "guidance": to_plain(arm.guidance(config)),

@@ -44,7 +44,7 @@ def make_measure(config: Config, arms: Mapping[str, Arm], split: str, *, keep_vi
         arm = arms[case.identity["arm"]]
         here = setting(case.identity["scene"])
         if arm.guided:
-            here.evidence(arm.level)  # planned and drawn before the clock starts: seeds share it
+            here.drawn(arm.level, arm.plan)  # planned and drawn before the clock starts: seeds share it
         begun = time.perf_counter()
         video = make_video(here, arm, seed=case.identity["seed"])
         seconds = time.perf_counter() - begun
@@ -69,8 +69,7 @@ def make_video(here: Setting, arm: Arm, *, seed: int) -> np.ndarray:
         latents = guide(
             model,
             conditioning,
-            here.chain,
-            here.evidence(arm.level),
+            *here.drawn(arm.level, arm.plan),
             encoder=components.load_encoder(),
             depth=components.load_depth(),
             config=arm.guidance(here.config),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Literal, TypedDict
 
 from PIL import Image
 
 from physplan.evaluation.provenance import file_digest
+from physplan.evaluation.sandbox.plans import regenerated, words_only
 from physplan.graph import EventChain
 from physplan.keyframes import KeyframeEditor, RenderSettings, render_keyframes
-from physplan.perception import Evidence, gather_evidence
+from physplan.perception import DepthEstimator, Evidence, Segmenter, gather_evidence
 from physplan.perception.images import to_tensor
 from physplan.pipeline.config import Config
 from physplan.reasoning import CallSettings, make_reasoner, plan
@@ -21,6 +24,8 @@ from physplan.sandbox.editor import SandboxEditor, TruthEditor
 from physplan.sandbox.world.render import Clip
 from physplan.sandbox.world.scene import Scene
 
+PlanKind = Literal["graph", "words", "regenerated"]  # the method's own, ablation (i), ablation (ii)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Setting:
@@ -28,7 +33,7 @@ class Setting:
 
     scene: Scene
     config: Config
-    _evidence: dict[int, Evidence] = field(default_factory=dict, repr=False)
+    _drawn: dict[tuple[PlanKind, int], tuple[EventChain, Evidence]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def truth(self) -> Clip:
@@ -45,30 +50,46 @@ class Setting:
             reasoner = make_reasoner(self.config.reasoner.name, CallSettings(folder=Path(folder)))
             return plan(reasoner, self.picture, self.scene.prompt, len(self.truth.frames))
 
-    def evidence(self, level: int) -> Evidence:
-        """Of the keyframes that an editor draws who errs at this level."""
-        if level not in self._evidence:
-            self._evidence[level] = self._draw(level)
-        return self._evidence[level]
+    def drawn(self, level: int, kind: PlanKind = "graph") -> tuple[EventChain, Evidence]:
+        """A plan, and the evidence of the keyframes that an editor draws for it who errs at this level."""
+        if (kind, level) not in self._drawn:
+            chain = self._chain(level, kind)
+            self._drawn[kind, level] = chain, self._evidence(chain, self._keyframes(chain, level))
+        return self._drawn[kind, level]
 
-    def _draw(self, level: int) -> Evidence:
-        look = {"segmenter": components.load_segmenter(), "depth": components.load_depth()}
+    def _chain(self, level: int, kind: PlanKind) -> EventChain:
+        if kind == "words":
+            return words_only(self.scene.prompt, self.chain.graph, self.chain.num_frames)
+        if kind == "regenerated":
+            return regenerated(self.chain, self.picture, self._keyframes(self.chain, level), **_eyes())
+        return self.chain
+
+    def _keyframes(self, chain: EventChain, level: int) -> list[Image.Image]:
         editor: KeyframeEditor = TruthEditor(self.scene) if level == 0 else SandboxEditor(level=level)
         drawing = self.config.editor
         keyframes = render_keyframes(
-            self.chain,
+            chain,
             self.picture,
             editor=editor,
             seed=drawing.seed,
             settings=RenderSettings(redraws=drawing.redraws, check=drawing.check),
-            **look,  # type: ignore[arg-type]
+            **_eyes(),
         )
+        return [keyframe.image for keyframe in keyframes]
+
+    def _evidence(self, chain: EventChain, keyframes: Sequence[Image.Image]) -> Evidence:
         return gather_evidence(
-            self.chain,
-            to_tensor(self.picture),
-            [to_tensor(keyframe.image) for keyframe in keyframes],
-            **look,  # type: ignore[arg-type]
+            chain, to_tensor(self.picture), [to_tensor(image) for image in keyframes], **_eyes()
         )
+
+
+class _Eyes(TypedDict):
+    segmenter: Segmenter
+    depth: DepthEstimator
+
+
+def _eyes() -> _Eyes:
+    return {"segmenter": components.load_segmenter(), "depth": components.load_depth()}
 
 
 @cache

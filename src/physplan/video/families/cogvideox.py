@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import torch
 from diffusers.models.embeddings import get_3d_rotary_pos_embed
-from diffusers.pipelines.cogvideo.pipeline_cogvideox_image2video import get_resize_crop_region_for_grid
 from diffusers.video_processor import VideoProcessor
 from torch import Tensor
 
@@ -139,7 +138,11 @@ class CogVideoX(FamilyModel):
         base = config.sample_height // config.patch_size, config.sample_width // config.patch_size
         common = {"embed_dim": config.attention_head_dim, "grid_size": grid, "device": self.device}
         if config.patch_size_t is None:
-            crop = get_resize_crop_region_for_grid(grid, base[1], base[0])
+            crop: Any = ((0, 0), grid)
+            if grid != base:  # not at the top of the file: this module takes seconds to import
+                from diffusers.pipelines.cogvideo import pipeline_cogvideox_image2video as library
+
+                crop = library.get_resize_crop_region_for_grid(grid, base[1], base[0])
             frequencies = get_3d_rotary_pos_embed(crops_coords=crop, temporal_size=num_latents, **common)
         else:
             steps = -(-num_latents // config.patch_size_t)

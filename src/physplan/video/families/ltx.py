@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from diffusers.pipelines.ltx.pipeline_ltx_image2video import calculate_shift
 from torch import Tensor
 
 from physplan.video.encoders import Encoders
@@ -84,6 +83,8 @@ class LTX(FamilyModel):
         shape = (1, self.codec.channels, run.layout.num_latents, *picture.shape[-2:])
         drawn = torch.randn(shape, generator=run.generator).to(self.device)
         config = self.pipe.scheduler.config
+        from diffusers.pipelines.ltx.pipeline_ltx_image2video import calculate_shift  # seconds to import
+
         shift = calculate_shift(
             drawn[0, 0].numel(),
             config.get("base_image_seq_len", 256),

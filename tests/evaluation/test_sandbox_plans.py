@@ -1,0 +1,77 @@
+"""Ablations (i) and (ii): plans from the words alone, and from whole graphs written anew."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from physplan.evaluation.sandbox.arms import Arm
+from physplan.evaluation.sandbox.benchmark import SandboxStudy
+from physplan.evaluation.sandbox.measure import make_video
+from physplan.evaluation.sandbox.plans import regenerated, words_only
+from physplan.evaluation.sandbox.scenes import Setting
+from physplan.graph import Consume, Spawn
+from physplan.sandbox import components
+from physplan.sandbox.truth import true_chain, true_graph
+from physplan.sandbox.world.phenomena import scene
+
+pytest.importorskip("cv2")
+
+
+def scene_of(phenomenon, variant):
+    return next(
+        shown
+        for i in range(400)
+        if (shown := scene("validation", i)).phenomenon.name == phenomenon and shown.variant == variant
+    )
+
+
+def setting(shown):
+    return Setting(scene=shown, config=SandboxStudy.of_preset().config)
+
+
+def test_the_words_alone_give_the_same_plan_in_every_scene():
+    """A ball is let go above a crate, or above the table: only the picture tells them apart."""
+    crate, table = (scene_of("drop", variant) for variant in ("crate", "table"))
+    right = words_only(crate.prompt, true_graph(crate), 25)
+    assert [event.net_edits for event in right.events] == [e.net_edits for e in true_chain(crate).events]
+    wrong = words_only(table.prompt, true_graph(table), 25)
+    assert [event.net_edits for event in wrong.events] != [e.net_edits for e in true_chain(table).events]
+
+
+def test_every_plan_from_words_is_a_state_per_event_of_objects_that_are_there():
+    for index in range(0, 60, 3):
+        shown = scene("validation", index)
+        chain = words_only(shown.prompt, true_graph(shown), 25)
+        for event in chain.events:
+            named = {id for edit in event.net_edits for id in edit.targets()}
+            spawned = {edit.id for edit in event.net_edits if isinstance(edit, Spawn)}
+            assert named <= {*chain.graph.ids, *spawned}
+        assert list(chain.anchors) == sorted(set(chain.anchors))
+
+
+def test_a_graph_read_again_from_the_same_picture_has_no_differences():
+    here = setting(scene_of("ice", "tray"))
+    eyes = {"segmenter": components.load_segmenter(), "depth": components.load_depth()}
+    again = regenerated(here.chain, here.picture, [here.picture] * len(here.chain.events), **eyes)
+    assert all(event.net_edits == () for event in again.events)
+
+
+def test_a_graph_read_from_the_drawn_state_says_what_changed_and_more():
+    here = setting(scene_of("ice", "tray"))
+    chain, evidence = here.drawn(1, "regenerated")
+    last = chain.events[-1].net_edits
+    assert {type(edit) for edit in last} & {Spawn, Consume}
+    assert all(edit.source in chain.graph for edit in last if isinstance(edit, Spawn))
+    assert len(evidence.keyframes) == len(chain.events) == len(here.chain.events)
+
+
+@pytest.mark.parametrize("name", ["prompt_plan", "regenerated_graphs"])
+def test_a_video_is_made_from_such_a_plan(name):
+    torch.set_num_threads(1)
+    quick = {"video.num_inference_steps": 2, "guidance.schedule": {"repeats": [1], "travel": [1, 1]}}
+    here = Setting(scene=scene_of("ice", "cloth"), config=SandboxStudy.of_preset(quick).config)
+    video = make_video(here, Arm(name=name), seed=0)
+    assert video.shape == (25, 96, 96, 3)
+    assert np.abs(video[0].astype(int) - np.asarray(here.picture)).mean() < 12
