@@ -21,9 +21,8 @@ def make_cases(count: int, *, steps: int = 100) -> list[Case]:
     return [Case(name=f"scene {i:03d}", identity={"seed": i, "steps": steps}) for i in range(count)]
 
 
-def do_case(
-    case: Case, directory: Path, *, faults: Mapping[str, str], log: Path | None, seconds: float, loaded: int
-) -> dict[str, Any]:
+def fail_once(case: Case, directory: Path, faults: Mapping[str, str]) -> None:
+    """The fault that is named for this case, the first time it is tried."""
     fault = faults.get(case.name)
     marker = directory / "fault-done"
     if fault and not marker.exists():
@@ -34,6 +33,12 @@ def do_case(
         if fault == "full disk":
             raise OSError(errno.ENOSPC, "No space left on device")
         raise RuntimeError("injected")
+
+
+def do_case(
+    case: Case, directory: Path, *, faults: Mapping[str, str], log: Path | None, seconds: float, loaded: int
+) -> dict[str, Any]:
+    fail_once(case, directory, faults)
     if log:
         with log.open("a") as file:
             file.write(f"{case.name}\n")
