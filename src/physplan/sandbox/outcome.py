@@ -3,6 +3,7 @@ alone."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,9 +25,20 @@ Video = NDArray[Any]  # [T, H, W, 3] in [0, 1]
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
     outcome: str
-    plausible: bool
+    wanted: str
     distances: Mapping[str, float]
     changes: Mapping[str, float]  # per uninvolved object
+
+    @property
+    def plausible(self) -> bool:
+        return self.outcome == self.wanted
+
+    @property
+    def margin(self) -> float:
+        """How much nearer the plausible outcome is than the best other: the log of the distances' ratio."""
+        own = self.distances[self.wanted]
+        others = min(distance for name, distance in self.distances.items() if name != self.wanted)
+        return math.log(max(others, 1e-9) / max(own, 1e-9))
 
     @property
     def preserved(self) -> bool:
@@ -44,9 +56,7 @@ def judge(scene: Scene, video: Video, *, uninvolved: tuple[str, ...] | None = No
     truth = clips[scene.plausible]
     keys = tuple(scene.distractors) if uninvolved is None else uninvolved
     changes = {key: object_change(video, truth.objects == truth.names.index(key)) for key in keys}
-    return Verdict(
-        outcome=nearest, plausible=nearest == scene.plausible, distances=distances, changes=changes
-    )
+    return Verdict(outcome=nearest, wanted=scene.plausible, distances=distances, changes=changes)
 
 
 def judge_events(scene: Scene, video: Video, anchors: Sequence[int]) -> list[bool | None]:

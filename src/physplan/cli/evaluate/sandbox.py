@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   physplan evaluate sandbox --quick --workers 2 --plot quick.png
   physplan evaluate sandbox --workers 2 -o study.json --plot study.png       base, Frame Guidance, PhysPlan
-  physplan evaluate sandbox --ablations --modes --workers 2 -o full.json     with (iii) to (viii)
+  physplan evaluate sandbox --ablations --modes --workers 2 -o full.json     with (i) to (viii)
   physplan evaluate sandbox --levels 0 1 2 3 --plot curve.png                as the image editor gets worse
   physplan evaluate sandbox --split validation --methods physplan --set guidance.step_size=2
 """
@@ -55,7 +55,7 @@ def add_parser(subparsers: Any) -> None:
         "--methods", nargs="+", metavar="NAME", help="for example base physplan physplan:exact no_regions"
     )
     parser.add_argument("--modes", action="store_true", help="add PhysPlan's other gradient modes")
-    parser.add_argument("--ablations", action="store_true", help="add the ablations (iii) to (viii)")
+    parser.add_argument("--ablations", action="store_true", help="add the ablations (i) to (viii)")
     parser.add_argument(
         "--levels",
         nargs="+",

@@ -25,7 +25,7 @@ from physplan.pipeline.settled import settle
 from physplan.sandbox.world.scene import SPLITS
 
 FIRST_SCENE = 400  # test scenes below were looked at while the parser and the editor were written
-PROTOCOL = "sandbox 1"
+PROTOCOL = "sandbox 2"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -98,6 +98,7 @@ def compare_with_truth(shown: Scene, truth: Clip, video: np.ndarray) -> dict[str
     return {
         "outcome": verdict.outcome,
         "plausible": verdict.plausible,
+        "margin": verdict.margin,
         "preserved": verdict.preserved,
         "changes": {key: round(change, 4) for key, change in verdict.changes.items()},
         "events": judge_events(shown, seen, true_chain(shown).anchors),
