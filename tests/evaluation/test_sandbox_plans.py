@@ -67,7 +67,7 @@ def test_a_graph_read_from_the_drawn_state_says_what_changed_and_more():
     assert len(evidence.keyframes) == len(chain.events) == len(here.chain.events)
 
 
-@pytest.mark.parametrize("name", ["prompt_plan", "regenerated_graphs"])
+@pytest.mark.parametrize("name", ["prompt_derived", "full_graph"])
 def test_a_video_is_made_from_such_a_plan(name):
     torch.set_num_threads(1)
     quick = {"video.num_inference_steps": 2, "guidance.schedule": {"repeats": [1], "travel": [1, 1]}}

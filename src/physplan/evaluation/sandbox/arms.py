@@ -15,8 +15,8 @@ from physplan.registry import did_you_mean
 
 # Ablations of the plan: with which plan which method of `physplan.guidance` runs.
 PLAN_ABLATIONS: Mapping[str, tuple[PlanKind, str]] = {
-    "prompt_plan": ("words", "whole_frame"),  # (i)
-    "regenerated_graphs": ("regenerated", "physplan"),  # (ii)
+    "prompt_derived": ("words", "whole_frame"),  # (i)
+    "full_graph": ("regenerated", "physplan"),  # (ii)
 }
 LEVELS = (0, 1, 2, 3)
 EDITOR_LEVEL = 1  # the sandbox's editor as it is; 0 is the simulator's own frame, 2 and 3 err more
