@@ -14,13 +14,18 @@ stored under --work: a second call makes only what is new.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
-from physplan.evaluation.engine import EngineConfig, run_cases
+from physplan.cli.evaluate.common import show_progress
+from physplan.evaluation.cases import Case
+from physplan.evaluation.engine import CaseFunction, EngineConfig, run_cases
 from physplan.evaluation.sandbox.arms import Arm
 from physplan.evaluation.sandbox.benchmark import SandboxStudy
 from physplan.evaluation.sandbox.measure import make_measure
@@ -28,27 +33,52 @@ from physplan.evaluation.sandbox.measure import make_measure
 FIRST = 100  # validation scenes below were looked at while the sandbox was made
 
 
-def measure(name: str, changes: dict[str, Any], level: int, args: argparse.Namespace) -> None:
-    arm = Arm(name=changes.pop("method", "physplan"), level=changes.pop("level", level))
-    study = SandboxStudy.of_preset(
-        changes, scenes=args.scenes, seeds=args.seeds, split="validation", first=args.first, arms=(arm,)
-    )
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    name: str
+    study: SandboxStudy  # of one arm
 
-    def setup() -> Any:
-        return make_measure(study.config, {arm.label: arm}, study.split, keep_videos=False)
+    @property
+    def arm(self) -> Arm:
+        return self.study.arms[0]
 
-    cases = study.cases()
-    report = run_cases(cases, setup, args.work, config=EngineConfig(workers=args.workers))
-    report.require_complete()
-    results = [report.results[case.name] for case in cases]
-    plausible, kept = (np.array([r[key] for r in results]) for key in ("plausible", "preserved"))
-    print(
-        f"{name:34s} {arm.method:18s} level {arm.level}  plausible {plausible.mean():4.0%}"
-        f"  and kept {(plausible & kept).mean():4.0%}  margin {np.mean([r['margin'] for r in results]):+.2f}"
-        f"  change {np.mean([max(r['changes'].values(), default=0) for r in results]):.3f}"
-        f"  {np.median([r['seconds'] for r in results]):.1f} s",
-        flush=True,
-    )
+    def cases(self) -> list[Case]:
+        prefix = f"{self.name} {self.arm.level}".replace(" ", "-")
+        return [replace(case, name=f"{prefix}-{case.name}") for case in self.study.cases()]
+
+    def line(self, results: list[Mapping[str, Any]]) -> str:
+        plausible, kept = (np.array([r[key] for r in results]) for key in ("plausible", "preserved"))
+        margin = np.mean([r["margin"] for r in results])
+        change = np.mean([max(r["changes"].values(), default=0) for r in results])
+        return (
+            f"{self.name:34s} {self.arm.method:15s} level {self.arm.level}  plausible {plausible.mean():4.0%}"
+            f"  and kept {(plausible & kept).mean():4.0%}  margin {margin:+.2f}"
+            f"  change {change:.3f}  {np.median([r['seconds'] for r in results]):.1f} s"
+        )
+
+
+def read(args: argparse.Namespace) -> list[Candidate]:
+    found = []
+    for name, given in yaml.safe_load(args.candidates.read_text()).items():
+        for level in args.levels:
+            changes = dict(given or {})
+            arm = Arm(name=changes.pop("method", "physplan"), level=changes.pop("level", level))
+            where = {"split": "validation", "first": args.first, "scenes": args.scenes, "seeds": args.seeds}
+            found.append(Candidate(name=name, study=SandboxStudy.of_preset(changes, arms=(arm,), **where)))
+    return found
+
+
+def setup(candidates: list[Candidate]) -> CaseFunction:
+    functions = {}
+    for candidate in candidates:
+        arms = {candidate.arm.label: candidate.arm}
+        function = make_measure(candidate.study.config, arms, "validation", keep_videos=False)
+        functions |= {case.name: function for case in candidate.cases()}
+    return partial(_dispatch, functions)
+
+
+def _dispatch(functions: Mapping[str, CaseFunction], case: Case, directory: Path) -> Mapping[str, Any]:
+    return functions[case.name](case, directory)
 
 
 def main() -> None:
@@ -63,9 +93,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--work", type=Path, default=Path("out/tuning"))
     args = parser.parse_args()
-    for name, changes in yaml.safe_load(args.candidates.read_text()).items():
-        for level in args.levels:
-            measure(name, dict(changes or {}), level, args)
+    candidates = read(args)
+    cases = [case for candidate in candidates for case in candidate.cases()]
+    config = EngineConfig(workers=args.workers)
+    report = run_cases(cases, partial(setup, candidates), args.work, config=config, progress=show_progress)
+    report.require_complete()
+    for candidate in candidates:
+        print(candidate.line([report.results[case.name] for case in candidate.cases()]))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def test_arms_are_methods_with_modes_and_levels():
     config = SandboxStudy.of_preset().config
     assert Arm(name="physplan:exact").guidance(config).gradient == "exact"
     assert Arm(name="no_regions").guidance(config).outside_weight == 1.0
-    assert [arm.plan for arm in ABLATION_ARMS] == ["words", "regenerated", *["graph"] * 6]
+    assert [arm.plan for arm in ABLATION_ARMS] == ["words", "regenerated", *["graph"] * 7]
     assert Arm(name="prompt_derived").guidance(config).losses == ("whole_frame",)
 
 

@@ -48,8 +48,8 @@ class KeepObjective:
 
 
 def excess(frame: Tensor, first: Tensor, place: Tensor) -> Tensor:
-    """The mean square, over `place` [H, W], of what two pictures [3, H, W] differ by beyond the tolerance."""
-    beyond = ((frame - first).abs() - TOLERANCE).clamp_min(0) ** 2
+    """The mean, over `place` [H, W], of what two pictures [3, H, W] differ by beyond the tolerance."""
+    beyond = ((frame - first).abs() - TOLERANCE).clamp_min(0)
     return (beyond.mean(0) * place).sum() / place.sum()
 
 

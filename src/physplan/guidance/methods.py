@@ -9,7 +9,7 @@ import torch
 
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, Term
-from physplan.guidance.config import GuidanceConfig
+from physplan.guidance.config import GuidanceConfig, MeasureConfig
 from physplan.guidance.draws import frame_guidance_start
 from physplan.guidance.objective import build_objective
 from physplan.guidance.records import GuidanceResult, OnProgress
@@ -44,12 +44,22 @@ def _without(term: Term) -> Callable[[GuidanceConfig], GuidanceConfig]:
 
 # Each changes one thing of a PhysPlan configuration; the paper's numbers in table 4.
 ABLATIONS: Mapping[str, Callable[[GuidanceConfig], GuidanceConfig]] = {
-    "whole_frame": lambda config: replace(config, losses=("whole_frame",), outside_weight=1.0),  # (iii)
+    "whole_frame": lambda config: replace(  # (iii)
+        config,
+        losses=("whole_frame",),
+        outside_weight=1.0,
+        measure=replace(config.measure, satisfied=MeasureConfig.satisfied),  # it knows no term's scale
+    ),
     "no_regions": lambda config: replace(config, outside_weight=1.0),  # (iv)
     "no_appearance": _without(Term.APPEARANCE),  # (v)
     "no_extent": _without(Term.EXTENT),  # (vi)
     "no_position": _without(Term.POSITION),  # (vii)
     "no_depth": _without(Term.DEPTH),  # (viii)
+    "no_keep": lambda config: replace(  # not the paper's, as what it removes is not
+        config,
+        losses=tuple(name for name in config.losses if name != "keep"),
+        measure=replace(config.measure, untouched="keyframe"),
+    ),
 }
 METHODS = ("base", "frame_guidance", "physplan", *ABLATIONS)
 
