@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from benchmarks.pictures import ColourFeatures, box, evidence_of, ground_depth, paint
 
-from physplan.graph import Edge, EventChain, Node, PhysicalDelta, StateChange, StateGraph, Update
+from physplan.graph import Edge, EventChain, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.guidance import MeasureConfig, build_objective
 from physplan.guidance.keep import TOLERANCE, KeepObjective, bystanders, excess
 from physplan.guidance.objective import measure_frame
@@ -53,8 +53,22 @@ def value(keep: KeepObjective, frame: torch.Tensor) -> float:
     return float(term.value)
 
 
-def test_bystanders_are_named_by_no_edit_and_touch_nothing_that_is():
+def test_bystanders_are_named_by_no_edit_and_hold_nothing_that_is():
     assert bystanders(chain(), chain().events[0]) == ("cup#2", "plant#3")
+
+
+def test_what_stands_on_a_named_table_is_a_bystander_and_what_is_in_a_named_glass_is_not():
+    plan = EventChain.build(
+        prompt="the glass is set on the table",
+        num_frames=9,
+        graph=StateGraph(
+            [Node(id, id.partition("#")[0]) for id in ("table#1", "glass#2", "water#3", "cup#4")],
+            [Edge("glass#2", "containment", "water#3"), Edge("table#1", "support", "cup#4")],
+        ),
+        deltas=[PhysicalDelta((StateChange("glass#2", "on the table", "it is put there"),), 0.9)],
+        edits=[[Link("table#1", "support", "glass#2")]],
+    )
+    assert bystanders(plan, plan.events[0]) == ("cup#4",)
 
 
 def test_a_bystander_that_changes_costs_and_a_changed_object_does_not():

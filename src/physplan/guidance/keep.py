@@ -54,16 +54,18 @@ def excess(frame: Tensor, first: Tensor, place: Tensor) -> Tensor:
 
 
 def bystanders(chain: EventChain, event: Event) -> tuple[str, ...]:
-    """The objects of the first frame that no edit names, and that touch none that an edit names."""
+    """The objects of the first frame that no edit names, and that are not so close to one that is named.
+
+    What holds, contains, touches or is part of a named object may change with it: it gets wet, or moves
+    along. What merely stands on a named table does not.
+    """
     named = {node for edit in event.net_edits for node in edit.targets()}
-    edges = [edge for graph in (chain.graph, event.graph) for edge in graph.edges]
-    near = {
-        end
-        for edge in edges
-        if RELATIONS[edge.r].kind == "physical" and (edge.a in named or edge.b in named)
-        for end in (edge.a, edge.b)
-    }
-    return tuple(node for node in chain.graph.ids if node not in named | near)
+    close = set()
+    for edge in (edge for graph in (chain.graph, event.graph) for edge in graph.edges):
+        if RELATIONS[edge.r].kind == "physical":
+            close |= {edge.a} if edge.b in named else set()
+            close |= {edge.b} if edge.a in named and edge.r != "support" else set()
+    return tuple(node for node in chain.graph.ids if node not in named | close)
 
 
 def _union(masks: list[Tensor], shape: torch.Size) -> Tensor:

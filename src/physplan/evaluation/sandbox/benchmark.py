@@ -24,7 +24,7 @@ from physplan.pipeline.reading import load_config, to_plain
 from physplan.pipeline.settled import settle
 from physplan.sandbox.world.scene import SPLITS
 
-FIRST_SCENE = 400  # test scenes below were looked at while the parser and the editor were written
+FIRST_SCENE = 500  # test scenes below were looked at while the method was made
 PROTOCOL = "sandbox 2"
 
 
