@@ -24,6 +24,7 @@ from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, GraphEdit, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
 from physplan.guidance.gradients import Direction, direction
+from physplan.guidance.previews import anchors_of
 from physplan.guidance.sampler import anchor_windows, events_of
 from physplan.perception import DepthEstimator, Evidence, FeatureEncoder
 from physplan.video.protocol import VideoModel
@@ -205,8 +206,7 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[],
             conditioning,
             conditioning.latents,
             2,
-            objective=objective,
-            windows=windows,
+            looks=anchors_of(objective, windows),
             config=config,
             weighted=True,
             progress=0.1,

@@ -12,6 +12,7 @@ from physplan.guidance import GuidanceConfig, MeasureConfig
 from physplan.guidance.gradients import Direction, direction
 from physplan.guidance.measurement import Measured
 from physplan.guidance.objective import measure_frame
+from physplan.guidance.previews import anchors_of
 from physplan.guidance.regions import pool
 from physplan.guidance.sampler import anchor_windows
 from physplan.guidance.selection import TermSpec
@@ -36,8 +37,7 @@ def run(setting, objective, config: GuidanceConfig, *, weighted: bool = True, wi
         conditioning,
         conditioning.latents,
         STEP,
-        objective=objective,
-        windows=found if windows is None else windows,
+        looks=anchors_of(objective, found if windows is None else windows),
         config=config,
         weighted=weighted,
         progress=0.0,

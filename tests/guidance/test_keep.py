@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import torch
-from benchmarks.pictures import ColourFeatures, box, evidence_of, ground_depth, paint
+from benchmarks.pictures import box, evidence_of, paint
 
 from physplan.graph import Edge, EventChain, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
-from physplan.guidance import MeasureConfig, build_objective
-from physplan.guidance.keep import TOLERANCE, KeepObjective, bystanders, excess
+from physplan.guidance.keep import TOLERANCE, KeepBystanders, bystanders, excess
 from physplan.guidance.objective import measure_frame
 
 SIZE = (32, 48)
@@ -41,13 +40,13 @@ def picture(**colours: tuple[float, float, float]) -> torch.Tensor:
     return paint(SIZE, *layers)
 
 
-def objective(drawn: torch.Tensor, *, seen: tuple[str, ...] = tuple(FIRST)) -> KeepObjective:
+def objective(drawn: torch.Tensor, *, seen: tuple[str, ...] = tuple(FIRST)) -> KeepBystanders:
     masks = {id: mask for id, (mask, _) in FIRST.items() if id in seen}
     evidence = evidence_of(chain(), (picture(), masks), (drawn, masks))
-    return KeepObjective(chain(), evidence, size=SIZE, device=torch.device("cpu"))
+    return KeepBystanders(chain(), evidence, size=SIZE, device=torch.device("cpu"))
 
 
-def value(keep: KeepObjective, frame: torch.Tensor) -> float:
+def value(keep: KeepBystanders, frame: torch.Tensor) -> float:
     (term,) = measure_frame(keep, 0, frame)
     assert term.value is not None
     return float(term.value)
@@ -102,18 +101,11 @@ def test_without_bystanders_the_term_is_skipped_with_a_reason():
     assert "changed" in (term.skipped or "")
 
 
-def test_it_joins_the_terms_by_name():
-    masks = {id: mask for id, (mask, _) in FIRST.items()}
-    built = build_objective(
-        ("terms", "keep"),
-        chain(),
-        evidence_of(chain(), (picture(), masks), (picture(ball=BLUE), masks)),
-        encoder=ColourFeatures(),
-        depth=ground_depth,
-        size=SIZE,
-        device=torch.device("cpu"),
-        config=MeasureConfig(),
-    )
-    names = [measured.spec.name for measured in measure_frame(built, 0, picture(ball=BLUE))]
-    assert names[-1] == "keep"
-    assert "appearance" in names
+def test_every_frame_of_the_round_has_its_turn_with_the_event_that_is_under_way():
+    keep = objective(picture(ball=BLUE))
+    (anchor,) = chain().anchors
+    turns = [keep.turn(repeat) for repeat in range(2 * len(keep.frames))]
+    assert turns[0] == (8, 0)
+    assert {frame for frame, _ in turns} == {8, 4}
+    assert turns[: len(keep.frames)] == turns[len(keep.frames) :]
+    assert anchor <= 8

@@ -26,6 +26,7 @@ from physplan.guidance import (
     register_loss,
 )
 from physplan.guidance.objective import LOSSES
+from physplan.guidance.previews import anchors_of
 from physplan.guidance.sampler import events_of
 from physplan.video.frames import Window
 from physplan.video.sampling import draw_noise, sample
@@ -118,8 +119,7 @@ def test_time_travel_follows_algorithm_one(model, prepare, chain, evidence, run)
         conditioning,
         z,
         1,
-        objective=objective,
-        windows=windows,
+        looks=anchors_of(objective, windows),
         config=config,
         weighted=False,
         progress=1.0,

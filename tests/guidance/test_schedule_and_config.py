@@ -57,12 +57,12 @@ def test_what_cannot_be_meant_is_refused_in_one_sentence(make, words):
 
 
 def test_every_method_is_a_setting_of_one_loop():
-    tuned = replace(PHYSPLAN, step_size=5.0, losses=("terms", "keep"))
+    tuned = replace(PHYSPLAN, step_size=5.0, keep=True)
     configs = {name: method_config(name, physplan=tuned) for name in METHODS}
     assert len(set(configs.values())) == len(METHODS) == 10
     assert configs["base"].schedule == Schedule.unguided()
     assert configs["whole_frame"].losses == ("whole_frame",)
     assert configs["no_regions"] == replace(tuned, outside_weight=1.0)
     assert configs["no_depth"].measure.without == {Term.DEPTH}
-    assert configs["no_keep"].losses == ("terms",)
+    assert not configs["no_keep"].keep
     assert all(configs[name].step_size == 5 for name in METHODS if name != "frame_guidance")

@@ -70,7 +70,8 @@ class MeasureConfig:
 class GuidanceConfig:
     """How the comparison moves the latent (eq. 10, algorithm 1)."""
 
-    losses: tuple[str, ...] = ("terms",)  # "terms", "keep", "whole_frame" and the names of registered losses
+    losses: tuple[str, ...] = ("terms",)  # "terms", "whole_frame" and the names of registered losses
+    keep: bool = False  # also hold what no edit names to the first frame, in all frames
     measure: MeasureConfig = field(default_factory=MeasureConfig)
     schedule: Schedule = field(default_factory=Schedule.linear)
     step_size: float = 3.0  # eta

@@ -20,8 +20,7 @@ import torch
 from torch import Tensor
 
 from physplan.guidance.config import GuidanceConfig
-from physplan.guidance.objective import Objective
-from physplan.guidance.previews import Active, Preview, add, look, scale
+from physplan.guidance.previews import Active, Look, Preview, add, look, scale
 from physplan.guidance.records import TermRecord
 from physplan.guidance.regions import pool
 from physplan.guidance.update import finite, normalised, region_weights, with_norm_of
@@ -63,13 +62,12 @@ def direction(
     z: Tensor,
     n: int,
     *,
-    objective: Objective,
-    windows: Mapping[int, Window],
+    looks: Sequence[Look],
     config: GuidanceConfig,
     weighted: bool,
     progress: float,
 ) -> Direction:
-    """The update direction at step n from the events in `windows`; regions count only if `weighted`."""
+    """The update direction at step n from what is looked at; regions count only if `weighted`."""
     passes = config.gradient != "direct"
     z = z.detach().requires_grad_(passes)
     both = config.unconditional_grad or not passes  # without gradients one batch of both branches is faster
@@ -80,19 +78,18 @@ def direction(
     collected = _Collected(cotangent=torch.zeros_like(clean))
     previews: dict[int, Tensor] = {}
     regions: dict[str, Tensor | None] = {}
-    for event, window in windows.items():
+    for at in looks:
         preview = look(
             model,
             clean.detach(),
-            event,
-            window,
-            objective=objective,
+            at,
             progress=progress,
             downscale=config.preview_downscale,
             satisfied=config.measure.satisfied,
         )
         _collect(collected, preview, config, outside, conditioning.noise.frozen)
-        previews[event] = preview.frame.detach()
+        if at.anchor:
+            previews[at.event] = preview.frame.detach()
         regions |= preview.regions
         del preview  # its graph goes before the next anchor is decoded
     gradient = _pass_back(collected, z, clean, config, outside)

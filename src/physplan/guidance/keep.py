@@ -14,15 +14,21 @@ from physplan.guidance.selection import TermSpec
 from physplan.guidance.targets import resize
 from physplan.perception.evidence import Evidence
 
+FRAMES_APART = 4
 TOLERANCE = 0.06  # differences up to this are the decoder's, not the video's
 
 
-class KeepObjective:
-    """One term per event: by how much the bystanders' pixels differ from the first frame's."""
+class KeepBystanders:
+    """One term: by how much the bystanders' pixels differ from the first frame's, in one frame after another.
+
+    Anchors are not enough: what happens after the last one is the video model's own.
+    """
 
     def __init__(
         self, chain: EventChain, evidence: Evidence, *, size: tuple[int, int], device: torch.device
     ) -> None:
+        self.anchors = chain.anchors
+        self.frames = range(chain.num_frames - 1, 0, -FRAMES_APART)
         shape = evidence.first.image.shape[-2:]
         self.first = resize(evidence.first.image.to(device), size)
         self.specs: list[TermSpec] = []
@@ -35,6 +41,13 @@ class KeepObjective:
             kept = _union([known[node] for node in nodes], shape) & ~_union(others, shape)
             self.specs.append(TermSpec(event=index, name="keep", objects=nodes))
             self.places.append(F.interpolate(kept[None, None].float(), size, mode="area")[0, 0].to(device))
+
+    def turn(self, repeat: int) -> tuple[int, int]:
+        """A frame of the round, from the last to the first, and the event that it leads to or comes after."""
+        frame = self.frames[repeat % len(self.frames)]
+        return frame, next(
+            (i for i, anchor in enumerate(self.anchors) if anchor >= frame), len(self.anchors) - 1
+        )
 
     def encode(self, event: int, frame: Tensor) -> dict[str, Tensor]:
         return {"frame": frame}

@@ -11,6 +11,7 @@ from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, Term
 from physplan.guidance.config import GuidanceConfig, MeasureConfig
 from physplan.guidance.draws import frame_guidance_start
+from physplan.guidance.keep import KeepBystanders
 from physplan.guidance.objective import build_objective
 from physplan.guidance.records import GuidanceResult, OnProgress
 from physplan.guidance.sampler import guided_sample
@@ -47,6 +48,7 @@ ABLATIONS: Mapping[str, Callable[[GuidanceConfig], GuidanceConfig]] = {
     "whole_frame": lambda config: replace(  # (iii)
         config,
         losses=("whole_frame",),
+        keep=False,
         outside_weight=1.0,
         measure=replace(config.measure, satisfied=MeasureConfig.satisfied),  # it knows no term's scale
     ),
@@ -56,9 +58,7 @@ ABLATIONS: Mapping[str, Callable[[GuidanceConfig], GuidanceConfig]] = {
     "no_position": _without(Term.POSITION),  # (vii)
     "no_depth": _without(Term.DEPTH),  # (viii)
     "no_keep": lambda config: replace(  # not the paper's, as what it removes is not
-        config,
-        losses=tuple(name for name in config.losses if name != "keep"),
-        measure=replace(config.measure, untouched="keyframe"),
+        config, keep=False, measure=replace(config.measure, untouched="keyframe")
     ),
 }
 METHODS = ("base", "frame_guidance", "physplan", *ABLATIONS)
@@ -104,15 +104,19 @@ def guide(
         conditioning = frame_guidance_start(conditioning, generator)
     guided = any(config.schedule.repeats)
     small = config.preview_downscale
+    size = (conditioning.height // small, conditioning.width // small)
     objective = build_objective(
         config.losses if guided else (),
         chain,
         evidence,
         encoder=encoder,
         depth=depth,
-        size=(conditioning.height // small, conditioning.width // small),
+        size=size,
         device=model.device,
         config=config.measure,
+    )
+    watch = (
+        KeepBystanders(chain, evidence, size=size, device=model.device) if config.keep and guided else None
     )
     return guided_sample(
         model,
@@ -121,5 +125,6 @@ def guide(
         anchors=chain.anchors,
         config=config,
         generator=generator,
+        watch=watch,
         on_progress=on_progress,
     )

@@ -12,7 +12,6 @@ from torch import Tensor
 from physplan.errors import PhysPlanError
 from physplan.graph import Event, EventChain, Term
 from physplan.guidance.config import MeasureConfig
-from physplan.guidance.keep import KeepObjective
 from physplan.guidance.measurement import Measured, measure_preview
 from physplan.guidance.selection import TermSpec
 from physplan.guidance.targets import build_targets, resize
@@ -121,7 +120,7 @@ class SumOfObjectives:
 # on any grid, that it may change (None: everywhere).
 Loss = Callable[[Tensor, Event, KeyframeEvidence], tuple[Tensor, Tensor | None]]
 
-BUILT_IN = ("terms", "whole_frame", "keep")
+BUILT_IN = ("terms", "whole_frame")
 LOSSES: dict[str, Loss] = {}
 
 
@@ -164,8 +163,6 @@ def build_objective(
             )
         elif name == "whole_frame":
             parts.append(WholeFrameObjective(evidence, size=size, device=device))
-        elif name == "keep":
-            parts.append(KeepObjective(chain, evidence, size=size, device=device))
         elif name in LOSSES:
             parts.append(CustomObjective(name, chain, evidence))
         else:

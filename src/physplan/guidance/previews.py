@@ -21,6 +21,21 @@ Cotangent = Mapping[str, Tensor]  # a gradient at what an objective has encoded,
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Look:
+    """A frame to decode, and what it is measured by."""
+
+    objective: Objective
+    event: int
+    window: Window
+    anchor: bool = True  # whether the frame is the event's own
+
+
+def anchors_of(objective: Objective, windows: Mapping[int, Window]) -> list[Look]:
+    """Every event's own frame."""
+    return [Look(objective=objective, event=event, window=window) for event, window in windows.items()]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Active:
     """A term that has something to say about this preview; it holds no graph."""
 
@@ -62,15 +77,14 @@ class Preview:
 def look(
     model: VideoModel,
     clean: Tensor,
-    event: int,
-    window: Window,
+    at: Look,
     *,
-    objective: Objective,
     progress: float,
     downscale: int = 1,
     satisfied: float = 0.0,
 ) -> Preview:
     """Decode the window's frame from `clean` (detached), and measure it from what the encoder sees."""
+    event, window, objective = at.event, at.window, at.objective
     latents = clean[:, :, window.latents].clone().requires_grad_()
     with torch.enable_grad():
         frame = model.decode_window(shrink(latents, downscale), window)

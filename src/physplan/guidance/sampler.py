@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -12,10 +12,19 @@ from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.draws import draw_frames_first
 from physplan.guidance.gradients import Direction, direction
 from physplan.guidance.objective import Objective
+from physplan.guidance.previews import Look, anchors_of
 from physplan.guidance.records import GuidanceResult, OnProgress, Progress, Stage, StepRecord, StopRun
 from physplan.video.frames import Window
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan.video.sampling import draw_noise, reverse_step
+
+
+class Watch(Objective, Protocol):
+    """Measures one more frame in every repeat, whatever event's turn it is."""
+
+    def turn(self, repeat: int) -> tuple[int, int]:
+        """The frame to look at, and the event that is under way there."""
+        ...
 
 
 def guided_sample(
@@ -26,12 +35,13 @@ def guided_sample(
     anchors: Sequence[int],
     config: GuidanceConfig,
     generator: torch.Generator,
+    watch: Watch | None = None,
     on_progress: OnProgress | None = None,
 ) -> GuidanceResult:
     """Sample clean latents, guided towards `objective` at the frames `anchors`, one per event.
 
-    `generator` draws the noise of time travel, and of steps with an eta; give it the one that `prepare` drew
-    the initial noise with.
+    `watch` measures frames between and after the anchors as well. `generator` draws the noise of time travel,
+    and of steps with an eta; give it the one that `prepare` drew the initial noise with.
     """
     z, noise = conditioning.latents, conditioning.noise
     schedule = config.schedule
@@ -46,13 +56,17 @@ def guided_sample(
             stage: Stage = "detail" if schedule.travels(n) else "layout"
             for repeat in range(schedule.at(n) if guided else 0):
                 turn = events_of(len(records), windows, config.events_per_repeat)
+                looks = anchors_of(objective, turn)
+                if watch is not None:
+                    frame, event = watch.turn(len(records))
+                    window = window_of(model, conditioning, frame, config)
+                    looks.append(Look(objective=watch, event=event, window=window, anchor=False))
                 found = direction(
                     model,
                     conditioning,
                     z,
                     n,
-                    objective=objective,
-                    windows=turn,
+                    looks=looks,
                     config=config,
                     weighted=stage == "layout",
                     progress=n / max(1, len(schedule.repeats) - 1),
@@ -94,9 +108,13 @@ def anchor_windows(
     model: VideoModel, conditioning: Conditioning, anchors: Sequence[int], config: GuidanceConfig
 ) -> dict[int, Window]:
     """J_i of algorithm 1: the latents to decode for each event's anchor."""
+    return {event: window_of(model, conditioning, frame, config) for event, frame in enumerate(anchors)}
+
+
+def window_of(model: VideoModel, conditioning: Conditioning, frame: int, config: GuidanceConfig) -> Window:
     length = model.preview_length if config.window_length is None else config.window_length
     mode = model.preview_mode if config.window_mode is None else config.window_mode
-    return {event: conditioning.layout.window(frame, length, mode) for event, frame in enumerate(anchors)}
+    return conditioning.layout.window(frame, length, mode)
 
 
 def events_of(repeat: int, windows: Mapping[int, Window], count: int | None) -> dict[int, Window]:
