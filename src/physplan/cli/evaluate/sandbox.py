@@ -50,7 +50,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--scenes", type=int, metavar="N", help="number of scenes (default 60)")
     parser.add_argument("--seeds", type=int, metavar="N", help="seeds per scene (default 3)")
     parser.add_argument("--split", default="test", choices=("test", "validation", "train"))
-    parser.add_argument("--first", type=int, metavar="N", help="number of the first scene (default 400)")
+    parser.add_argument("--first", type=int, metavar="N", help="number of the first scene (default 500)")
     parser.add_argument(
         "--methods", nargs="+", metavar="NAME", help="for example base physplan physplan:exact no_regions"
     )
