@@ -24,8 +24,9 @@ from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, GraphEdit, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
 from physplan.guidance.gradients import Direction, direction
-from physplan.guidance.previews import anchors_of
-from physplan.guidance.sampler import anchor_windows, events_of
+from physplan.guidance.keep import KeepBystanders
+from physplan.guidance.previews import Look, anchors_of
+from physplan.guidance.sampler import anchor_windows, events_of, window_of
 from physplan.perception import DepthEstimator, Evidence, FeatureEncoder
 from physplan.video.protocol import VideoModel
 
@@ -38,6 +39,8 @@ METHODS = {
     "direct": replace(FAST, gradient="direct"),
     "fused, by turns": replace(FAST, gradient="fused", events_per_repeat=1),
     "direct, by turns": replace(FAST, gradient="direct", events_per_repeat=1),
+    "fused, turns, keep": replace(FAST, gradient="fused", events_per_repeat=1, keep=True),
+    "direct, turns, keep": replace(FAST, gradient="direct", events_per_repeat=1, keep=True),
     "fused, terms apart": GuidanceConfig(gradient="fused"),
 }
 
@@ -52,6 +55,7 @@ class Bench:
     depth: DepthEstimator
     size: tuple[int, int]
     num_frames: int
+    guidance_scale: float = 6.0
 
 
 def tiny_cogvideox() -> Bench:
@@ -113,6 +117,7 @@ def tiny_cogvideox() -> Bench:
 
 
 def sandbox() -> Bench:
+    from physplan.pipeline.reading import load_config
     from physplan.sandbox.components import load_depth, load_encoder, load_video
     from physplan.sandbox.video import SIZE
     from physplan.sandbox.world.render import FRAMES
@@ -124,6 +129,7 @@ def sandbox() -> Bench:
         depth=load_depth(),
         size=(SIZE, SIZE),
         num_frames=FRAMES,
+        guidance_scale=load_config("sandbox").video.guidance_scale or 1.0,
     )
 
 
@@ -131,10 +137,10 @@ MODELS: dict[str, Callable[[], Bench]] = {"cogvideox": tiny_cogvideox, "sandbox"
 
 
 def busy_plan(events: int, num_frames: int, size: tuple[int, int]) -> tuple[EventChain, Evidence]:
-    """Four objects, of which a ball goes from place to place while a log burns and a balloon grows."""
+    """A ball goes from place to place while a log burns and a balloon grows; a cup stands by."""
     height, width = size
     red, teal, dark, wood = (0.85, 0.2, 0.15), (0.1, 0.75, 0.6), (0.12, 0.12, 0.14), (0.5, 0.32, 0.15)
-    names = ("ball#1", "balloon#2", "crate#3", "log#4")
+    names = ("ball#1", "balloon#2", "crate#3", "log#4", "cup#5")
     edits: list[list[GraphEdit]] = []
     pictures = []
     for event in range(events + 1):
@@ -148,6 +154,7 @@ def busy_plan(events: int, num_frames: int, size: tuple[int, int]) -> tuple[Even
                 box(size, width // 16, height * 11 // 16, width * 7 // 16, height * 13 // 16),
                 (wood[0] * char, wood[1] * char, wood[2] * char),
             ),
+            "cup#5": (box(size, 0, height // 2, width // 8, height * 5 // 8), (0.3, 0.3, 0.8)),
         }
         pictures.append((paint(size, *layers.values()), {node: mask for node, (mask, _) in layers.items()}))
         if event:
@@ -183,7 +190,7 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[],
         width=bench.size[1],
         num_frames=bench.num_frames,
         num_inference_steps=20,
-        guidance_scale=6.0,
+        guidance_scale=bench.guidance_scale,
         generator=torch.Generator().manual_seed(0),
     )
     objective = build_objective(
@@ -199,6 +206,12 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[],
     windows = events_of(
         0, anchor_windows(bench.model, conditioning, chain.anchors, config), config.events_per_repeat
     )
+    looks = anchors_of(objective, windows)
+    if config.keep:
+        watch = KeepBystanders(chain, evidence, size=bench.size, device=bench.model.device)
+        frame, event = watch.turn(0)
+        window = window_of(bench.model, conditioning, frame, config)
+        looks.append(Look(objective=watch, event=event, window=window, anchor=False))
 
     def once() -> Direction:
         return direction(
@@ -206,7 +219,7 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[],
             conditioning,
             conditioning.latents,
             2,
-            looks=anchors_of(objective, windows),
+            looks=looks,
             config=config,
             weighted=True,
             progress=0.1,
