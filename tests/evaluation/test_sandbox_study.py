@@ -79,7 +79,7 @@ def test_a_study_sums_up_shares_with_intervals_over_scenes():
     truth = compare_with_truth(shown, shown.render(), shown.render().frames)
     measured = []
     for case in study.cases():
-        good = case.identity["arm"] == "physplan" or case.identity["scene"] == 400
+        good = case.identity["arm"] == "physplan" or case.identity["scene"] == study.first
         result = {**truth, "plausible": good, "domain": "optics", "seconds": 1.0}
         measured.append((case.identity, result))
     rows = summarise(study, measured)["arms"]
