@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from physplan.evaluation.sandbox.arms import Arm
 from physplan.evaluation.sandbox.benchmark import SandboxStudy
@@ -56,6 +57,17 @@ def test_a_graph_read_again_from_the_same_picture_has_no_differences():
     eyes = {"segmenter": components.load_segmenter(), "depth": components.load_depth()}
     again = regenerated(here.chain, here.picture, [here.picture] * len(here.chain.events), **eyes)
     assert all(event.net_edits == () for event in again.events)
+
+
+def test_an_object_that_was_overlooked_once_may_come_back():
+    here = setting(scene_of("dominoes", "row"))
+    eyes = {"segmenter": components.load_segmenter(), "depth": components.load_depth()}
+    assert len(here.chain.events) > 1
+    empty = Image.new("RGB", here.picture.size, (128, 128, 128))
+    again = regenerated(here.chain, here.picture, [empty, here.picture], **eyes)
+    assert {type(edit) for edit in again.events[0].net_edits} >= {Consume}
+    assert again.events[1].net_edits == ()
+    assert {type(edit) for edit in again.events[1].edits} >= {Spawn}
 
 
 def test_a_graph_read_from_the_drawn_state_says_what_changed_and_more():

@@ -78,6 +78,7 @@ def regenerated(
     """
     first = look(to_tensor(picture), segmenter=segmenter, depth=depth)
     spawns: dict[str, Spawn] = {}
+    returns = {node.id: Spawn(node.id, node.id, node.category, {}) for node in chain.graph.nodes}
     events: list[Event] = []
     for event, keyframe in zip(chain.events, keyframes, strict=True):
         image = to_tensor(keyframe)
@@ -88,7 +89,7 @@ def regenerated(
             replace(
                 event,
                 graph=graph,
-                edits=tuple(net_difference(before, graph, spawns)),
+                edits=tuple(net_difference(before, graph, returns | spawns)),  # overlooked once, there again
                 net_edits=tuple(net_difference(chain.graph, graph, spawns)),
             )
         )
