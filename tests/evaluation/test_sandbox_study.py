@@ -86,7 +86,9 @@ def test_a_study_sums_up_shares_with_intervals_over_scenes():
     assert rows["physplan"]["plausible"]["value"] == 100.0
     assert rows["base"]["plausible"]["value"] == 50.0
     assert rows["base"]["plausible"]["low"] == 0.0
-    assert rows["base"]["plausible_and_preserved_less_physplan"]["value"] == -50.0
+    beside = rows["base"]["beside_physplan"]
+    assert beside["plausible"]["value"] == beside["plausible_and_preserved"]["value"] == -50.0
+    assert (beside["won"], beside["lost"], beside["same"]) == (0, 2, 2)
     assert rows["physplan"]["physics_iq"]["value"] > 90
     assert rows["base"]["domains"] == {"optics": 50.0}
 
@@ -99,7 +101,7 @@ def test_the_command_prints_a_table_draws_a_plot_and_keeps_what_is_done(tmp_path
     command += [*quick, schedule, *frames, "-o", str(tmp_path / "s.json"), "--plot", str(tmp_path / "s.png")]
     assert main(command) == 0
     printed = capsys.readouterr().out
-    assert all(word in printed for word in ("base", "frame_guidance", "physplan", "Plausible"))
+    assert all(word in printed for word in ("base", "frame_guidance", "physplan", "Plausible", "won : lost"))
     assert (tmp_path / "s.png").stat().st_size > 5000
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "s.cases").rglob("result.json")}
     assert len(before) == 3

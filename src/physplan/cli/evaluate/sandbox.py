@@ -123,7 +123,7 @@ def make_table(result: Mapping[str, Any]) -> Table:
 
     shown = {**SHARES, "physics_iq": "Physics-IQ"}
     rows = [
-        Row(label=label, cells=(*(interval(row[name]) for name in shown), row["seconds"]))
+        Row(label=label, cells=(*(interval(row[name]) for name in shown), *_beside(row), row["seconds"]))
         for label, row in result["arms"].items()
     ]
     about = result["provenance"]["settings"]
@@ -133,11 +133,19 @@ def make_table(result: Mapping[str, Any]) -> Table:
         f"{len(result['provenance']['seeds'])} seeds",
         columns=(
             *(Column(title=t, digits=0, best="max") for t in shown.values()),
+            Column(title="less physplan", digits=0),
+            Column(title="won : lost"),
             Column(title="s", digits=1),
         ),
         rows=tuple(rows),
-        note="95 % bootstrap intervals over scenes; s is the median time of one video.",
+        note="95 % bootstrap intervals over scenes. Less physplan: plausible, pair by pair; won and lost:"
+        " videos plausible here and not there, and the other way round; s: median time of one video.",
     )
+
+
+def _beside(row: Mapping[str, Any]) -> tuple[Interval | None, str | None]:
+    found = row.get("beside_physplan")
+    return (interval(found["plausible"]), f"{found['won']} : {found['lost']}") if found else (None, None)
 
 
 def draw(result: Mapping[str, Any], path: Path) -> None:

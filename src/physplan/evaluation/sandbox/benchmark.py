@@ -120,7 +120,7 @@ def summarise(study: SandboxStudy, measured: Sequence[Measured]) -> dict[str, An
     for arm in study.arms:
         rows[arm.label] = {"method": arm.name, "level": arm.level, **figures(groups[arm.label])}
         if reference and arm.label != "physplan":
-            rows[arm.label]["plausible_and_preserved_less_physplan"] = _less(groups[arm.label], reference)
+            rows[arm.label]["beside_physplan"] = beside(groups[arm.label], reference)
     return {
         "benchmark": "sandbox",
         "provenance": provenance(
@@ -166,10 +166,26 @@ def figures(group: Sequence[Measured]) -> dict[str, Any]:
     }
 
 
-def _less(group: Sequence[Measured], reference: Sequence[Measured]) -> dict[str, float]:
-    """Pair by pair: the same scenes and seeds."""
+def beside(group: Sequence[Measured], reference: Sequence[Measured]) -> dict[str, Any]:
+    """Pair by pair, on the same scenes and seeds: differences of the shares in points, videos that became
+    plausible and that no longer are, and videos that came out the same."""
 
-    def both(measured: Sequence[Measured]) -> np.ndarray:
-        return np.array([100.0 * (r["plausible"] and r["preserved"]) for _, r in measured])
+    def shares(measured: Sequence[Measured], *keys: str) -> np.ndarray:
+        return np.array([100.0 * all(r[key] for key in keys) for _, r in measured])
 
-    return asdict(paired_difference(both(group), both(reference), [case["scene"] for case, _ in group]))
+    def less(*keys: str) -> dict[str, float]:
+        scenes = [case["scene"] for case, _ in group]
+        return asdict(paired_difference(shares(group, *keys), shares(reference, *keys), scenes))
+
+    change = shares(group, "plausible") - shares(reference, "plausible")
+    return {
+        "plausible": less("plausible"),
+        "plausible_and_preserved": less("plausible", "preserved"),
+        "won": int((change > 0).sum()),
+        "lost": int((change < 0).sum()),
+        "same": sum(_seen(a) == _seen(b) for (_, a), (_, b) in zip(group, reference, strict=True)),
+    }
+
+
+def _seen(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in result.items() if key != "seconds"}
