@@ -72,7 +72,7 @@ def test_an_object_that_was_overlooked_once_may_come_back():
 
 def test_a_graph_read_from_the_drawn_state_says_what_changed_and_more():
     here = setting(scene_of("ice", "tray"))
-    chain, evidence = here.drawn(1, "regenerated")
+    chain, evidence = here.drawn(1, "reparsed")
     last = chain.events[-1].net_edits
     assert {type(edit) for edit in last} & {Spawn, Consume}
     assert all(edit.source in chain.graph for edit in last if isinstance(edit, Spawn))

@@ -10,8 +10,9 @@ import pytest
 from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.evaluation.sandbox.arms import ABLATION_ARMS, Arm, arms
-from physplan.evaluation.sandbox.benchmark import SandboxStudy, make_case, summarise
-from physplan.evaluation.sandbox.measure import bystanders, compare_with_truth
+from physplan.evaluation.sandbox.benchmark import SandboxStudy, effective, make_case, summarise
+from physplan.evaluation.sandbox.measure import bystanders, compare_with_truth, make_video
+from physplan.evaluation.sandbox.scenes import Setting
 from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.scene import Meddling
 
@@ -24,7 +25,7 @@ def test_arms_are_methods_with_modes_and_levels():
     config = SandboxStudy.of_preset().config
     assert Arm(name="physplan:exact").guidance(config).gradient == "exact"
     assert Arm(name="no_regions").guidance(config).outside_weight == 1.0
-    assert [arm.plan for arm in ABLATION_ARMS] == ["words", "regenerated", *["graph"] * 7]
+    assert [arm.plan for arm in ABLATION_ARMS] == ["words", "reparsed", *["graph"] * 7]
     assert Arm(name="prompt_derived").guidance(config).losses == ("whole_frame",)
 
 
@@ -44,6 +45,20 @@ def test_what_changes_a_video_changes_its_case_and_nothing_else_does():
     assert make_case(study, 400, physplan, 0).key == make_case(faster, 400, physplan, 0).key
     keys = {make_case(study, 400, arm, 0).key for arm in arms("frame_guidance", levels=(0, 1, 2, 3))}
     assert len(keys) == 4
+
+
+def test_leaving_out_a_term_that_no_event_selects_needs_no_video_of_its_own():
+    quick = {"video.num_inference_steps": 2, "guidance.schedule": {"repeats": [1], "travel": [1, 1]}}
+    compared = arms("physplan", "no_extent", "no_position")
+    study = SandboxStudy.of_preset(quick, scenes=1, seeds=1, arms=compared)
+    here = Setting(scene=scene(study.split, study.first), config=study.config)
+    assert "position" in here.terms
+    assert "extent" not in here.terms  # a ball falls
+    assert [case.identity["arm"] for case in study.cases()] == ["physplan", "no_position"]
+    assert [case.identity["arm"] for _, case in study.parts()] == ["physplan", "physplan", "no_position"]
+    videos = [make_video(here, arm, seed=0) for arm in study.arms]
+    assert np.array_equal(videos[0], videos[1])
+    assert effective(Arm(name="no_extent:exact", level=2), here) == Arm(name="physplan:exact", level=2)
 
 
 def test_the_truth_is_plausible_preserved_and_scores_near_100():
@@ -78,10 +93,10 @@ def test_a_study_sums_up_shares_with_intervals_over_scenes():
     shown = scene("test", 400)
     truth = compare_with_truth(shown, shown.render(), shown.render().frames)
     measured = []
-    for case in study.cases():
-        good = case.identity["arm"] == "physplan" or case.identity["scene"] == study.first
+    for arm, case in study.parts():
+        good = arm.name == "physplan" or case.identity["scene"] == study.first
         result = {**truth, "plausible": good, "domain": "optics", "seconds": 1.0}
-        measured.append((case.identity, result))
+        measured.append((arm, case.identity, result))
     rows = summarise(study, measured)["arms"]
     assert rows["physplan"]["plausible"]["value"] == 100.0
     assert rows["base"]["plausible"]["value"] == 50.0

@@ -16,7 +16,7 @@ from physplan.registry import did_you_mean
 # Ablations of the plan: with which plan which method of `physplan.guidance` runs.
 PLAN_ABLATIONS: Mapping[str, tuple[PlanKind, str]] = {
     "prompt_derived": ("words", "whole_frame"),  # (i)
-    "full_graph": ("regenerated", "physplan"),  # (ii)
+    "full_graph": ("reparsed", "physplan"),  # (ii)
 }
 LEVELS = (0, 1, 2, 3)
 EDITOR_LEVEL = 1  # the sandbox's editor as it is; 0 is the simulator's own frame, 2 and 3 err more
@@ -46,6 +46,11 @@ class Arm:
     @property
     def method(self) -> str:
         return self.name.partition(":")[0]
+
+    @property
+    def whole(self) -> Arm:
+        """PhysPlan with nothing left out, in the same mode and at the same level."""
+        return replace(self, name=self.name.replace(self.method, "physplan", 1))
 
     @property
     def guided(self) -> bool:

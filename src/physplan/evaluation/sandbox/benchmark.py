@@ -18,10 +18,11 @@ from physplan.evaluation.physics_iq.benchmark import Pair, PhysicsIQConfig, read
 from physplan.evaluation.provenance import provenance
 from physplan.evaluation.sandbox.arms import MAIN_ARMS, Arm
 from physplan.evaluation.sandbox.measure import make_measure
-from physplan.evaluation.sandbox.scenes import weights_digest
+from physplan.evaluation.sandbox.scenes import Setting, weights_digest
 from physplan.pipeline.config import Config
 from physplan.pipeline.reading import load_config, to_plain
 from physplan.pipeline.settled import settle
+from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.scene import SPLITS
 
 FIRST_SCENE = 500  # test scenes below were looked at while the method was made
@@ -49,14 +50,27 @@ class SandboxStudy:
     def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> SandboxStudy:
         return cls(config=settle(load_config("sandbox", overrides)), **fields)
 
-    def cases(self) -> list[Case]:
+    def parts(self) -> list[tuple[Arm, Case]]:
         """Scene by scene, so that a stopped study has compared all methods on the scenes it has done."""
-        return [
-            make_case(self, index, arm, seed)
-            for index in range(self.first, self.first + self.scenes)
-            for seed in range(self.seeds)
-            for arm in self.arms
-        ]
+        found = []
+        for index in range(self.first, self.first + self.scenes):
+            here = Setting(scene=scene(self.split, index), config=self.config)
+            done_by = [(arm, effective(arm, here)) for arm in self.arms]
+            found += [
+                (arm, make_case(self, index, doing, seed))
+                for seed in range(self.seeds)
+                for arm, doing in done_by
+            ]
+        return found
+
+    def cases(self) -> list[Case]:
+        return list({case.name: case for _, case in self.parts()}.values())
+
+
+def effective(arm: Arm, here: Setting) -> Arm:
+    """Without a term that no event selects PhysPlan makes the same video: one case does for both."""
+    left_out = arm.guidance(here.config).measure.without - here.config.guidance.measure.without
+    return arm.whole if left_out and left_out.isdisjoint(here.terms) else arm
 
 
 def make_case(study: SandboxStudy, index: int, arm: Arm, seed: int) -> Case:
@@ -92,11 +106,12 @@ def evaluate(
     engine: EngineConfig | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> dict[str, Any]:
-    cases = study.cases()
+    parts = study.parts()
+    cases = list({case.name: case for _, case in parts}.values())
     setup = partial(
         make_measure,
         study.config,
-        {arm.label: arm for arm in study.arms},
+        {each.label: each for arm in study.arms for each in (arm, arm.whole)},
         study.split,
         keep_videos=keep_videos,
     )
@@ -104,17 +119,16 @@ def evaluate(
     report.require_complete()
     if len(report.results) < len(cases):
         return {"benchmark": "sandbox", "partial": True, "measured": len(report.results), "of": len(cases)}
-    return summarise(study, [(case.identity, report.results[case.name]) for case in cases])
+    return summarise(study, [(arm, case.identity, report.results[case.name]) for arm, case in parts])
 
 
 Measured = tuple[Mapping[str, Any], Mapping[str, Any]]  # a case's identity and its result
 
 
-def summarise(study: SandboxStudy, measured: Sequence[Measured]) -> dict[str, Any]:
-    groups = {
-        arm.label: [(case, result) for case, result in measured if case["arm"] == arm.label]
-        for arm in study.arms
-    }
+def summarise(
+    study: SandboxStudy, measured: Sequence[tuple[Arm, Mapping[str, Any], Mapping[str, Any]]]
+) -> dict[str, Any]:
+    groups = {arm.label: [(case, result) for of, case, result in measured if of == arm] for arm in study.arms}
     reference = groups.get("physplan")
     rows = {}
     for arm in study.arms:

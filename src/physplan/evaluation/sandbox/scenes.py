@@ -14,6 +14,7 @@ from PIL import Image
 from physplan.evaluation.provenance import file_digest
 from physplan.evaluation.sandbox.plans import regenerated, words_only
 from physplan.graph import EventChain
+from physplan.guidance.selection import select_terms
 from physplan.keyframes import KeyframeEditor, RenderSettings, render_keyframes
 from physplan.perception import DepthEstimator, Evidence, Segmenter, gather_evidence
 from physplan.perception.images import to_tensor
@@ -24,7 +25,7 @@ from physplan.sandbox.editor import SandboxEditor, TruthEditor
 from physplan.sandbox.world.render import Clip
 from physplan.sandbox.world.scene import Scene
 
-PlanKind = Literal["graph", "words", "regenerated"]  # the method's own, ablation (i), ablation (ii)
+PlanKind = Literal["graph", "words", "reparsed"]  # the method's own, ablation (i), ablation (ii)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,19 +51,28 @@ class Setting:
             reasoner = make_reasoner(self.config.reasoner.name, CallSettings(folder=Path(folder)))
             return plan(reasoner, self.picture, self.scene.prompt, len(self.truth.frames))
 
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The names of the terms that the plan's events select."""
+        return frozenset(
+            term.name for event in range(len(self.chain.events)) for term in select_terms(self.chain, event)
+        )
+
     def drawn(self, level: int, kind: PlanKind = "graph") -> tuple[EventChain, Evidence]:
         """A plan, and the evidence of the keyframes that an editor draws for it who errs at this level."""
         if (kind, level) not in self._drawn:
-            chain = self._chain(level, kind)
-            self._drawn[kind, level] = chain, self._evidence(chain, self._keyframes(chain, level))
+            chain, keyframes = self._planned(level, kind)
+            self._drawn[kind, level] = chain, self._evidence(chain, keyframes)
         return self._drawn[kind, level]
 
-    def _chain(self, level: int, kind: PlanKind) -> EventChain:
+    def _planned(self, level: int, kind: PlanKind) -> tuple[EventChain, list[Image.Image]]:
         if kind == "words":
-            return words_only(self.scene.prompt, self.chain.graph, self.chain.num_frames)
-        if kind == "regenerated":
-            return regenerated(self.chain, self.picture, self._keyframes(self.chain, level), **_eyes())
-        return self.chain
+            chain = words_only(self.scene.prompt, self.chain.graph, self.chain.num_frames)
+            return chain, self._keyframes(chain, level)
+        keyframes = self._keyframes(self.chain, level)
+        if kind == "reparsed":  # the editor knows the rules' words only, so nothing is drawn anew
+            return regenerated(self.chain, self.picture, keyframes, **_eyes()), keyframes
+        return self.chain, keyframes
 
     def _keyframes(self, chain: EventChain, level: int) -> list[Image.Image]:
         editor: KeyframeEditor = TruthEditor(self.scene) if level == 0 else SandboxEditor(level=level)
