@@ -138,8 +138,9 @@ def make_table(result: Mapping[str, Any]) -> Table:
             Column(title="s", digits=1),
         ),
         rows=tuple(rows),
-        note="95 % bootstrap intervals over scenes. Less physplan: plausible, pair by pair; won and lost:"
-        " videos plausible here and not there, and the other way round; s: median time of one video.",
+        note="95 % bootstrap intervals over scenes. Less physplan: plausible, pair by pair at the same level;"
+        " won and lost: videos plausible here and not there, and the other way round; s: median time of one"
+        " video.",
     )
 
 

@@ -129,11 +129,11 @@ def summarise(
     study: SandboxStudy, measured: Sequence[tuple[Arm, Mapping[str, Any], Mapping[str, Any]]]
 ) -> dict[str, Any]:
     groups = {arm.label: [(case, result) for of, case, result in measured if of == arm] for arm in study.arms}
-    reference = groups.get("physplan")
     rows = {}
     for arm in study.arms:
         rows[arm.label] = {"method": arm.name, "level": arm.level, **figures(groups[arm.label])}
-        if reference and arm.label != "physplan":
+        reference = groups.get(Arm(name="physplan", level=arm.level).label)
+        if reference and arm.name != "physplan":
             rows[arm.label]["beside_physplan"] = beside(groups[arm.label], reference)
     return {
         "benchmark": "sandbox",
