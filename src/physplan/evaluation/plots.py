@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from physplan.errors import PhysPlanError
@@ -39,7 +40,7 @@ def bar_plot(table: Table, path: Path, *, ylabel: str = "", columns: Sequence[st
             error_kw={"elinewidth": 1, "capsize": 2.5, "ecolor": "#333333"},
             label=f"{row.label} (reported)" if row.source == REPORTED else row.label,
         )
-    axes.set_xticks(range(len(wanted)), [table.columns[i].title for i in wanted])
+    axes.set_xticks(range(len(wanted)), [fill(table.columns[i].title, width=14) for i in wanted])
     _finish(figure, axes, table.title, ylabel, path)
 
 

@@ -128,9 +128,10 @@ def make_table(result: Mapping[str, Any]) -> Table:
     ]
     about = result["provenance"]["settings"]
     first, last = about["scenes"]
+    seeds = len(result["provenance"]["seeds"])
     return Table(
         title=f"The sandbox: {last - first + 1} {about['split']} scenes, "
-        f"{len(result['provenance']['seeds'])} seeds",
+        f"{seeds} {'seed' if seeds == 1 else 'seeds'}",
         columns=(
             *(Column(title=t, digits=0, best="max") for t in shown.values()),
             Column(title="less physplan", digits=0),
