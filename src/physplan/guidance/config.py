@@ -17,7 +17,7 @@ WeightAt = Literal["clean", "noisy", "both"]
 Fill = Literal["occupancy", "log", "feature"]
 FillMatched = Literal["none", "spawned", "all"]
 Suppress = Literal["occupancy", "log"]
-Untouched = Literal["keyframe", "first_frame"]
+Counted = Literal["all", "named"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class MeasureConfig:
     ignore_lookalikes: bool = (
         True  # do not suppress what looks like o in the keyframe as well, without being o
     )
-    untouched: Untouched = "keyframe"  # where an object that no edit names is looked up
+    count: Counted = "all"  # the objects with a count term: all so far (eq. 8), or those an edit names
     without: frozenset[Term] = frozenset()  # terms left out: ablations (v) to (viii)
     satisfied: float = 1e-8  # a term at or below this has reached its target and gives no gradient
 
@@ -52,7 +52,7 @@ class MeasureConfig:
             fill=(self.fill, Fill),
             fill_matched=(self.fill_matched, FillMatched),
             suppress=(self.suppress, Suppress),
-            untouched=(self.untouched, Untouched),
+            count=(self.count, Counted),
         )
 
     @property

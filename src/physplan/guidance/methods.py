@@ -58,7 +58,7 @@ ABLATIONS: Mapping[str, Callable[[GuidanceConfig], GuidanceConfig]] = {
     "no_position": _without(Term.POSITION),  # (vii)
     "no_depth": _without(Term.DEPTH),  # (viii)
     "no_keep": lambda config: replace(  # not the paper's, as what it removes is not
-        config, keep=False, measure=replace(config.measure, untouched="keyframe")
+        config, keep=False, measure=replace(config.measure, count="all")
     ),
 }
 METHODS = ("base", "frame_guidance", "physplan", *ABLATIONS)

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from physplan.graph import Consume, EventChain, Spawn, Term, measure, objects_so_far
+from physplan.guidance.config import Counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,14 +27,25 @@ class TermSpec:
         return f"{self.name}({', '.join(self.objects)})"
 
 
-def select_terms(chain: EventChain, event: int, *, without: Collection[Term] = ()) -> tuple[TermSpec, ...]:
-    """Eq. 8: the term of each net edit, and a count term for every object that has appeared so far."""
+def select_terms(
+    chain: EventChain, event: int, *, count: Counted = "all", without: Collection[Term] = ()
+) -> tuple[TermSpec, ...]:
+    """Eq. 8: the term of each net edit, and a count term for every object that has appeared so far.
+
+    With `count="named"` an object of the first frame is counted only where a net edit names it.
+    """
+    edits = chain.events[event].net_edits
     chosen = Counter(
         (measure(edit), tuple(sorted(edit.targets())))
-        for edit in chain.events[event].net_edits
+        for edit in edits
         if not isinstance(edit, Spawn | Consume)
     )
-    chosen.update((Term.COUNT, (node,)) for node in objects_so_far(chain, event + 1))
+    left_alone = set(chain.graph.ids).difference(*(edit.targets() for edit in edits))
+    chosen.update(
+        (Term.COUNT, (node,))
+        for node in objects_so_far(chain, event + 1)
+        if count == "all" or node not in left_alone
+    )
     return tuple(
         TermSpec(event=event, name=term.value, objects=objects, weight=weight)
         for (term, objects), weight in chosen.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from physplan.graph import EventChain, objects_so_far
+from physplan.graph import EventChain
 from physplan.guidance.config import MeasureConfig
 from physplan.guidance.instances import Instances, find_instances
 from physplan.guidance.occupancy import mask_on_grid, reference_feature, similarity
@@ -61,15 +61,9 @@ def build_targets(
     targets = []
     for index, event in enumerate(chain.events):
         number = index + 1
-        touched = {node for edit in event.net_edits for node in edit.targets()}
-        changed = [mask for node, mask in masks[number].items() if node in touched]
+        terms = select_terms(chain, index, count=config.count, without=config.without)
         objects, unusable = {}, {}
-        for node in objects_so_far(chain, number):
-            if config.untouched == "first_frame" and node not in touched and node in masks[0]:
-                objects[node] = describe_untouched(
-                    node, features[0], masks[0], changed, level=config.instance_similarity
-                )
-                continue
+        for node in sorted({node for term in terms for node in term.objects}):
             source = reference_picture(node, number, pictures, present=node in event.graph)
             if source is None:
                 where = f"keyframe {number}" if node in event.graph else "any picture"
@@ -86,7 +80,7 @@ def build_targets(
         targets.append(
             EventTarget(
                 anchor=event.anchor,
-                terms=select_terms(chain, index, without=config.without),
+                terms=terms,
                 features=features[number],
                 nearness=F.adaptive_avg_pool2d(pictures[number].depth.to(device)[None], grid)[0],
                 objects=objects,
@@ -138,25 +132,6 @@ def describe(
         lookalikes=(looks.labels > 0) & (foreign | ~connected),
         spawned=spawned,
     )
-
-
-def describe_untouched(
-    node: str, features: Tensor, masks: Mapping[str, Tensor], changed: Sequence[Tensor], *, level: float
-) -> ObjectTarget:
-    """An object that no edit names, as the first frame shows it: no error of the editor reaches it.
-
-    Cells that a changed object covers in the keyframe are not asked for, and may look like anything.
-    """
-    covered = torch.stack([*changed, torch.zeros_like(masks[node])]).any(0)
-    known = describe(
-        features,
-        reference_feature(features, masks[node]),
-        masks[node] & ~covered,
-        others=[mask for other, mask in masks.items() if other != node],
-        spawned=False,
-        level=level,
-    )
-    return replace(known, lookalikes=known.lookalikes | covered.cpu().numpy())
 
 
 @torch.no_grad()
