@@ -23,6 +23,7 @@ from benchmarks.pictures import ColourFeatures, box, disc, evidence_of, ground_d
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, GraphEdit, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
+from physplan.guidance.config import MeasureConfig
 from physplan.guidance.gradients import Direction, direction
 from physplan.guidance.keep import KeepBystanders
 from physplan.guidance.previews import Look, anchors_of
@@ -32,6 +33,7 @@ from physplan.video.protocol import VideoModel
 
 EVENTS = (1, 3, 5, 7)
 FAST = GuidanceConfig(combine_at="features", unconditional_grad=False)
+KEPT = replace(FAST, events_per_repeat=1, keep=True, measure=MeasureConfig(count="named"))
 METHODS = {
     "frame_guidance": FRAME_GUIDANCE,
     "exact": GuidanceConfig(),
@@ -39,8 +41,8 @@ METHODS = {
     "direct": replace(FAST, gradient="direct"),
     "fused, by turns": replace(FAST, gradient="fused", events_per_repeat=1),
     "direct, by turns": replace(FAST, gradient="direct", events_per_repeat=1),
-    "fused, turns, keep": replace(FAST, gradient="fused", events_per_repeat=1, keep=True),
-    "direct, turns, keep": replace(FAST, gradient="direct", events_per_repeat=1, keep=True),
+    "fused, turns, keep": replace(KEPT, gradient="fused"),
+    "direct, turns, keep": replace(KEPT, gradient="direct"),
     "fused, terms apart": GuidanceConfig(gradient="fused"),
 }
 
