@@ -15,7 +15,7 @@ from physplan.video.presets import VIDEO_PRESETS
 SANDBOX = {
     "height": 96,
     "width": 96,
-    "num_frames": 25,
+    "num_frames": 33,
     "fps": 8,
     "num_inference_steps": 20,
     "guidance_scale": 1.0,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pymunk
 
-from physplan.sandbox.world.render import FRAMES
+from physplan.sandbox.world.render import BEAT, FRAMES
 from physplan.sandbox.world.sprites import Value
 
-GRAVITY = 1.7  # world units per frame squared
+GRAVITY = 1.7  # world units per beat squared
 SUBSTEPS = 12
 
 
@@ -29,7 +29,7 @@ class Body:
     friction: float = 0.7
     bounce: float = 0.15
     velocity: tuple[float, float] = (0.0, 0.0)
-    drag: float = 0.0  # share of the velocity lost per frame
+    drag: float = 0.0  # share of the velocity lost per beat
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,13 @@ def simulate(
     *,
     ground: float,
     fixed: Sequence[Body] = (),
-    start: int = 1,
+    start: float = 1.0,
     push: Callable[[list[pymunk.Body]], None] | None = None,
     pace: float = 1.0,
     frames: int = FRAMES,
 ) -> list[Poses]:
-    """The poses of `bodies` in every frame; nothing moves before frame `start`, when `push` is applied."""
+    """The poses of `bodies` in every frame; nothing moves before beat `start`, when `push` is applied."""
+    first = round(start / BEAT)
     space = pymunk.Space()
     space.gravity = (0.0, GRAVITY)
     space.iterations = 20
@@ -66,19 +67,19 @@ def simulate(
     for frame in range(frames):
         for k, live in enumerate(moving):
             poses[frame, k] = (*live.position, live.angle)
-        if frame + 1 < start:
+        if frame + 1 < first:
             continue
-        if frame + 1 == start:
+        if frame + 1 == first:
             for live, spec in zip(moving, bodies, strict=True):
                 live.velocity = spec.velocity
             if push is not None:
                 push(moving)
         for _ in range(SUBSTEPS):
-            space.step(1.0 / (SUBSTEPS * pace))
+            space.step(BEAT / (SUBSTEPS * pace))
         for live, spec in zip(moving, bodies, strict=True):
             if spec.drag:
-                live.velocity = (live.velocity[0] * (1 - spec.drag), live.velocity[1])
-                live.angular_velocity *= 1 - spec.drag
+                live.velocity = (live.velocity[0] * (1 - spec.drag) ** BEAT, live.velocity[1])
+                live.angular_velocity *= (1 - spec.drag) ** BEAT
     return [Poses(*(poses[:, k, c] for c in range(3))) for k in range(len(bodies))]
 
 

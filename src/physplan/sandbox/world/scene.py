@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from physplan.sandbox.world.render import FRAMES, WORLD, Backdrop, Clip, nearness, render
+from physplan.sandbox.world.render import BEATS, FRAMES, WORLD, Backdrop, Clip, nearness, render
 from physplan.sandbox.world.sprites import PALETTE, Sprite, mix, ramp
 
 #: Scenes of different splits come from different random streams.
@@ -76,7 +76,8 @@ class Take:
         return cls(pace=float(rng.uniform(0.93, 1.07)), nudge=float(rng.uniform(-1, 1)))
 
     def ramp(self, start: float, end: float) -> np.ndarray:
-        return ramp(FRAMES, start * self.pace, end * self.pace)
+        """0 until beat `start`, 1 from beat `end`."""
+        return ramp(BEATS, start * self.pace, end * self.pace)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +156,7 @@ class Meddling:
         )
 
     def of(self, sprite: Sprite) -> Sprite:
-        t = ramp(FRAMES, self.start, self.start + 9)
+        t = ramp(BEATS, self.start, self.start + 9)
         if self.how == "recolour":
             return sprite.moved(color=mix(sprite.color, self.color, t))
         if self.how == "drift":

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from physplan.sandbox.world.physics import Body, Poses, simulate
-from physplan.sandbox.world.render import FRAMES
+from physplan.sandbox.world.render import BEATS, FRAMES
 from physplan.sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan.sandbox.world.sprites import Array, Sprite, Value, mix
 
@@ -65,7 +65,7 @@ class Drop:
 
     def _hovering(self, layout: Layout) -> Poses:
         still = np.zeros(FRAMES)
-        return Poses(layout["ball"] + still, layout["top"] + 1.5 * np.sin(np.arange(FRAMES) * 0.5), still)
+        return Poses(layout["ball"] + still, layout["top"] + 1.5 * np.sin(BEATS * 0.5), still)
 
     def _falling(self, outcome: str, layout: Layout, take: Take) -> Poses:
         """Straight down by the engine; a wrong outcome swerves on the way."""
@@ -175,7 +175,7 @@ class Roll:
         landed = np.maximum.accumulate((pose.y > ground - r - 1.0).astype(np.float32))
         first = int(np.argmax(landed)) if landed.any() else FRAMES - 1
         stop_x = pose.x[first] + 7.0
-        ease = 1.0 - np.exp(-np.maximum(np.arange(FRAMES) - first, 0) / 2.5)
+        ease = 1.0 - np.exp(-np.maximum(BEATS - BEATS[first], 0) / 2.5)
         x = np.where(landed > 0, pose.x[first] + (stop_x - pose.x[first]) * ease, pose.x)
         return x, pose.y
 
