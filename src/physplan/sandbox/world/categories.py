@@ -45,6 +45,10 @@ CATEGORIES: tuple[str, ...] = (
     "bottle",
     "plant",
     "apple",
+    "boat",
+    "jug",
+    "stone",
+    "carton",
 )
 
 #: The background: everything else is an object.
