@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from physplan.sandbox.world.phenomena import DOMAINS, PHENOMENA, scene, scenes
+from physplan.errors import PhysPlanError
+from physplan.sandbox.world.phenomena import DOMAINS, PHENOMENA, SUBSETS, scene, scenes
 from physplan.sandbox.world.scene import Meddling
 
 KINDS = [(p.name, v) for p in PHENOMENA.values() for v in p.variants]
@@ -85,3 +86,21 @@ def test_pictures_of_any_size_show_the_same_scene() -> None:
     small, large = chosen.render(size=96, only=[0]).frames[0], chosen.render(size=192, only=[0]).frames[0]
     shrunk = large.reshape(96, 2, 96, 2, 3).mean(axis=(1, 3))
     assert np.abs(shrunk - small).mean() < 3
+
+
+def test_the_subset_of_short_phenomena_keeps_its_numbers() -> None:
+    names = [(s.phenomenon.name, s.variant) for s in scenes("test", 50, subset="short")]
+    assert names[:5] == [
+        ("drop", "crate"),
+        ("drop", "table"),
+        ("push", "tall"),
+        ("push", "squat"),
+        ("dominoes", "row"),
+    ]
+    assert names[:25] == names[25:]
+    assert {name for name, _ in names} == {p.name for p in SUBSETS["short"]}
+
+
+def test_an_unknown_subset_is_refused_in_a_sentence() -> None:
+    with pytest.raises(PhysPlanError, match="no subset 'long' of scenes: choose all, short, stories"):
+        scene("test", 0, subset="long")
