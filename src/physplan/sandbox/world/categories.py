@@ -49,7 +49,9 @@ CATEGORIES: tuple[str, ...] = (
     "jug",
     "stone",
     "carton",
+    "thread",
+    "weight",
+    "seesaw",
+    "balance",
+    "pan",
 )
-
-#: The background: everything else is an object.
-SCENERY = CATEGORIES[:2]
