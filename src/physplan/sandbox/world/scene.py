@@ -210,8 +210,11 @@ def build_scene(
         phase=float(rng.uniform(0, 14)),
     )
     things = phenomenon.things(variant, layout)
-    number = int(rng.integers(1, 4)) if distractors is None else distractors
-    extras = dict(_place_distractors(number, phenomenon.occupied(variant, layout), horizon, set(things), rng))
+    crowd = int(getattr(phenomenon, "crowd", 3))  # the most distractors that there is room for
+    number = int(rng.integers(1, crowd + 1)) if distractors is None else distractors
+    occupied = phenomenon.occupied(variant, layout)
+    crowded = crowd > 3
+    extras = dict(_place_distractors(number, occupied, horizon, set(things), rng, crowded=crowded))
     return Scene(
         split=split,
         index=index,
@@ -220,7 +223,10 @@ def build_scene(
         prompt=str(rng.choice(list(phenomenon.prompts))),
         layout=layout,
         backdrop=backdrop,
-        things={**things, **{key: Thing(category=key, color=color) for key, (_, color) in extras.items()}},
+        things={
+            **things,
+            **{key: Thing(category=s.category, color=color) for key, (s, color) in extras.items()},
+        },
         distractors={key: sprite for key, (sprite, _) in extras.items()},
     )
 
@@ -236,10 +242,16 @@ def _place_distractors(
     horizon: float,
     taken: set[str],
     rng: np.random.Generator,
+    *,
+    crowded: bool = False,
 ) -> Iterator[tuple[str, tuple[Sprite, str]]]:
-    """Free places in the back row first, then in the front corners; each kind at most once."""
+    """Free places in the back row first, then in the front corners; a kind comes twice when all have come.
+
+    Where much is going on (`crowded`), only low things stand in front.
+    """
     kinds = [k for k in DISTRACTORS if k not in taken]
     rng.shuffle(kinds)
+    keys = [*kinds, *(f"{kind}2" for kind in kinds)]
     back = [(x, horizon + 7.0) for x in (9.0, 24.0, 38.0, 58.0, 73.0, 87.0)]
     free = [s for s in back if all(s[0] + 9 < lo or s[0] - 9 > hi for lo, hi in occupied)]
     rng.shuffle(free)
@@ -251,13 +263,19 @@ def _place_distractors(
             abs(place[0] - c[0]) > 13 or abs(place[1] - c[1]) > 20 for c in chosen
         ):
             chosen.append(place)
-    for kind, (x, base) in zip(kinds, chosen, strict=False):
+    for x, base in chosen:
+        low = crowded and base > 70
+        key = next((k for k in keys if not low or DISTRACTORS[k.removesuffix("2")][1] < 15), None)
+        if key is None:
+            continue
+        keys.remove(key)
+        kind = key.removesuffix("2")
         w, h, colors = DISTRACTORS[kind]
         base += float(rng.uniform(-1, 1))
         size = float(rng.uniform(0.9, 1.1)) * (1.0 if base < 70 else 1.15)
         color = str(rng.choice(list(colors)))
         sprite = Sprite(
-            object=kind,
+            object=key,
             category=kind,
             kind=kind,
             x=float(np.clip(x + rng.uniform(-2, 2), w * 0.6, WORLD - w * 0.6)),
@@ -267,7 +285,7 @@ def _place_distractors(
             near=float(nearness(base, horizon)),
             color=PALETTE[color],
         )
-        yield kind, (sprite, color)
+        yield key, (sprite, color)
 
 
 def pick(rng: np.random.Generator, *names: str) -> str:

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from physplan.errors import PhysPlanError
 from physplan.sandbox.world.phenomena.balls import Drop, Roll
+from physplan.sandbox.world.phenomena.behind import Behind
 from physplan.sandbox.world.phenomena.blocks import Dominoes, Push
 from physplan.sandbox.world.phenomena.fluids import Ink, Pour
 from physplan.sandbox.world.phenomena.heat import Flame, Ice
 from physplan.sandbox.world.phenomena.magnetism import Magnet
+from physplan.sandbox.world.phenomena.marbles import Marbles
 from physplan.sandbox.world.phenomena.optics import Filter, Lamp, Shadow
+from physplan.sandbox.world.phenomena.overflow import Overflow
 from physplan.sandbox.world.scene import Phenomenon, Scene, build_scene
 
 # The order decides which scene a number means: add new phenomena at the end of a subset.
@@ -28,7 +31,11 @@ SHORT: tuple[Phenomenon, ...] = (
     Ice(),
     Flame(),
 )
-STORIES: tuple[Phenomenon, ...] = ()
+STORIES: tuple[Phenomenon, ...] = (
+    Overflow(),
+    Behind(),
+    Marbles(),
+)
 #: Named groups of phenomena: what happens in one or two events, and longer chains.
 SUBSETS: Mapping[str, tuple[Phenomenon, ...]] = {"short": SHORT, "stories": STORIES}
 ALL = "all"
