@@ -54,4 +54,5 @@ CATEGORIES: tuple[str, ...] = (
     "seesaw",
     "balance",
     "pan",
+    "ramp",
 )

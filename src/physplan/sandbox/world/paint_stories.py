@@ -1,4 +1,4 @@
-"""How the things of the longer stories look: a paper boat, a jug, a stone, a carton, water that runs over."""
+"""How the things of the longer stories look: a paper boat, a jug, a stone, a carton, a ramp, spilt water."""
 
 from __future__ import annotations
 
@@ -56,6 +56,16 @@ def carton(p: Brush) -> Iterator[Layer]:
     for k in (0.38, 0.52):
         line = np.maximum(np.abs(p.v - k * p.b) - 0.3, np.abs(p.u + 0.30 * p.a) - 0.28 * p.a)
         yield Layer(line, rgb(0.45, 0.45, 0.48), 0.8)
+
+
+@painter("ramp")
+def ramp(p: Brush) -> Iterator[Layer]:
+    """A wedge that falls from its upper left to its lower right corner."""
+    lean = p.b / np.maximum(p.a, 1.0)
+    face = (lean * p.u - p.v) / np.sqrt(1.0 + lean * lean)
+    body = np.maximum(np.maximum(-p.u - p.a, p.v - p.b), face)
+    yield shaded(p, body)
+    yield Layer(np.maximum(np.abs(face + 1.6) - 0.8, body + 0.5), np.clip(p.color * 0.45 + 0.5, 0, 1), 0.9)
 
 
 @painter("spill")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,8 +18,7 @@ SUBSTEPS = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Body:
-    """A ball (`w` = `h` = its diameter) or a box, at its centre, standing upright; fixed when it has no
-    mass."""
+    """A ball (`w` = `h` = its diameter) or a box, at its centre. Fixed boxes may stand askew (`angle`)."""
 
     x: float
     y: float
@@ -30,6 +30,7 @@ class Body:
     bounce: float = 0.15
     velocity: tuple[float, float] = (0.0, 0.0)
     drag: float = 0.0  # share of the velocity lost per beat
+    angle: float = 0.0  # of a fixed box, clockwise
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,10 @@ def _shape(spec: Body, body: pymunk.Body, offset: tuple[float, float] = (0.0, 0.
         shape = pymunk.Circle(body, 0.5 * spec.w, offset)
     else:
         a, b = 0.5 * spec.w, 0.5 * spec.h
+        c, s = math.cos(spec.angle), math.sin(spec.angle)
         corners = [
-            (offset[0] + sx * a, offset[1] + sy * b) for sx, sy in ((-1, -1), (1, -1), (1, 1), (-1, 1))
+            (offset[0] + c * u - s * v, offset[1] + s * u + c * v)
+            for u, v in ((-a, -b), (a, -b), (a, b), (-a, b))
         ]
         shape = pymunk.Poly(body, corners)
     shape.friction, shape.elasticity = spec.friction, spec.bounce

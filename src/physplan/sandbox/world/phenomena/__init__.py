@@ -14,6 +14,7 @@ from physplan.sandbox.world.phenomena.magnetism import Magnet
 from physplan.sandbox.world.phenomena.marbles import Marbles
 from physplan.sandbox.world.phenomena.optics import Filter, Lamp, Shadow
 from physplan.sandbox.world.phenomena.overflow import Overflow
+from physplan.sandbox.world.phenomena.ramp import Ramp
 from physplan.sandbox.world.scene import Phenomenon, Scene, build_scene
 
 # The order decides which scene a number means: add new phenomena at the end of a subset.
@@ -35,6 +36,7 @@ STORIES: tuple[Phenomenon, ...] = (
     Overflow(),
     Behind(),
     Marbles(),
+    Ramp(),
 )
 #: Named groups of phenomena: what happens in one or two events, and longer chains.
 SUBSETS: Mapping[str, tuple[Phenomenon, ...]] = {"short": SHORT, "stories": STORIES}
