@@ -10,10 +10,11 @@ import numpy as np
 import pymunk
 
 from physplan.sandbox.world.render import BEAT, FRAMES
-from physplan.sandbox.world.sprites import Value
+from physplan.sandbox.world.sprites import Array, Value
 
 GRAVITY = 1.7  # world units per beat squared
 SUBSTEPS = 12
+SPRING, DAMPING = 0.35, 0.75  # of a hinged beam: what levels it, and what slows it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +83,26 @@ def simulate(
                 live.velocity = (live.velocity[0] * (1 - spec.drag) ** BEAT, live.velocity[1])
                 live.angular_velocity *= (1 - spec.drag) ** BEAT
     return [Poses(*(poses[:, k, c] for c in range(3))) for k in range(len(bodies))]
+
+
+def swing(torque: Callable[[int], float], *, limit: float, start: float, pace: float = 1.0) -> Array:
+    """The angle in every frame of a beam on a hinge between two stops at +-limit; at rest at `start`.
+
+    `torque` gives the moment of what lies on it, clockwise, in units of the beam's inertia, frame by frame.
+    """
+    space = pymunk.Space()
+    beam = pymunk.Body(1.0, 1.0)
+    beam.angle = start
+    space.add(beam, pymunk.PivotJoint(space.static_body, beam, (0.0, 0.0)))
+    space.add(pymunk.RotaryLimitJoint(space.static_body, beam, -limit, limit))
+    space.add(pymunk.DampedRotarySpring(space.static_body, beam, 0.0, SPRING, DAMPING))
+    angles = np.zeros(FRAMES, dtype=np.float32)
+    for frame in range(FRAMES):
+        angles[frame] = np.clip(beam.angle, -limit, limit)
+        for _ in range(SUBSTEPS):
+            beam.torque = torque(frame)
+            space.step(BEAT / (SUBSTEPS * pace))
+    return angles
 
 
 def _add(space: pymunk.Space, spec: Body) -> pymunk.Body:

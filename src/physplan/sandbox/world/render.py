@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from physplan.sandbox.world import paint_stories  # noqa: F401  registers its painters
+from physplan.sandbox.world import paint_machines, paint_stories  # noqa: F401  they register painters
 from physplan.sandbox.world.paint import PAINTERS, Brush, Layer
 from physplan.sandbox.world.sprites import TIMED, Sprite, color_over_time, over_time
 

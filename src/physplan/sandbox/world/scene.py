@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -60,6 +60,17 @@ class Phenomenon(Protocol):
     def relations(self, variant: str) -> tuple[tuple[str, str, str], ...]: ...
     def occupied(self, variant: str, layout: Layout) -> Sequence[tuple[float, float]]: ...
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]: ...
+
+
+T = TypeVar("T")
+Spot = tuple[float, float]  # where a distractor may stand: across, and the picture height of its foot
+
+
+@runtime_checkable
+class Spotted(Protocol):
+    """A phenomenon that says itself where there is room for distractors."""
+
+    def spots(self, layout: Layout, horizon: float) -> Sequence[Spot]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,9 +223,12 @@ def build_scene(
     things = phenomenon.things(variant, layout)
     crowd = int(getattr(phenomenon, "crowd", 3))  # the most distractors that there is room for
     number = int(rng.integers(1, crowd + 1)) if distractors is None else distractors
-    occupied = phenomenon.occupied(variant, layout)
-    crowded = crowd > 3
-    extras = dict(_place_distractors(number, occupied, horizon, set(things), rng, crowded=crowded))
+    kinds = _shuffled([k for k in DISTRACTORS if k not in things], rng)
+    if isinstance(phenomenon, Spotted):
+        spots = _shuffled(phenomenon.spots(layout, horizon), rng)
+    else:
+        spots = _free_spots(phenomenon.occupied(variant, layout), horizon, rng)
+    extras = dict(_place_distractors(number, kinds, spots, horizon, rng, crowded=crowd > 3))
     return Scene(
         split=split,
         index=index,
@@ -236,29 +250,42 @@ def _tinted(color: tuple[float, float, float], rng: np.random.Generator) -> tupl
     return r, g, b
 
 
+def back_row(horizon: float, *across: float) -> list[Spot]:
+    """Spots near the table's far edge."""
+    return [(x, horizon + 7.0) for x in across]
+
+
+def _free_spots(
+    occupied: Sequence[tuple[float, float]], horizon: float, rng: np.random.Generator
+) -> list[Spot]:
+    """Free places in the back row first, then in the front corners."""
+    back = back_row(horizon, 9.0, 24.0, 38.0, 58.0, 73.0, 87.0)
+    free = [s for s in back if all(s[0] + 9 < lo or s[0] - 9 > hi for lo, hi in occupied)]
+    return [*_shuffled(free, rng), *_shuffled([(x, 93.0) for x in (10.0, 86.0)], rng)]
+
+
+def _shuffled(things: Sequence[T], rng: np.random.Generator) -> list[T]:
+    mixed = list(things)
+    rng.shuffle(mixed)
+    return mixed
+
+
 def _place_distractors(
     number: int,
-    occupied: Sequence[tuple[float, float]],
+    kinds: Sequence[str],
+    spots: Sequence[Spot],
     horizon: float,
-    taken: set[str],
     rng: np.random.Generator,
     *,
     crowded: bool = False,
 ) -> Iterator[tuple[str, tuple[Sprite, str]]]:
-    """Free places in the back row first, then in the front corners; a kind comes twice when all have come.
+    """On the first spots that are not too close; a kind comes twice when all have come.
 
     Where much is going on (`crowded`), only low things stand in front.
     """
-    kinds = [k for k in DISTRACTORS if k not in taken]
-    rng.shuffle(kinds)
     keys = [*kinds, *(f"{kind}2" for kind in kinds)]
-    back = [(x, horizon + 7.0) for x in (9.0, 24.0, 38.0, 58.0, 73.0, 87.0)]
-    free = [s for s in back if all(s[0] + 9 < lo or s[0] - 9 > hi for lo, hi in occupied)]
-    rng.shuffle(free)
-    front = [(x, 93.0) for x in (10.0, 86.0)]
-    rng.shuffle(front)
-    chosen: list[tuple[float, float]] = []
-    for place in [*free, *front]:
+    chosen: list[Spot] = []
+    for place in spots:
         if len(chosen) < number and all(
             abs(place[0] - c[0]) > 13 or abs(place[1] - c[1]) > 20 for c in chosen
         ):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from physplan.errors import PhysPlanError
+from physplan.sandbox.world.phenomena.balance import Balance
 from physplan.sandbox.world.phenomena.balls import Drop, Roll
 from physplan.sandbox.world.phenomena.behind import Behind
 from physplan.sandbox.world.phenomena.blocks import Dominoes, Push
+from physplan.sandbox.world.phenomena.cascade import Cascade
 from physplan.sandbox.world.phenomena.fluids import Ink, Pour
 from physplan.sandbox.world.phenomena.heat import Flame, Ice
 from physplan.sandbox.world.phenomena.magnetism import Magnet
@@ -15,6 +17,7 @@ from physplan.sandbox.world.phenomena.marbles import Marbles
 from physplan.sandbox.world.phenomena.optics import Filter, Lamp, Shadow
 from physplan.sandbox.world.phenomena.overflow import Overflow
 from physplan.sandbox.world.phenomena.ramp import Ramp
+from physplan.sandbox.world.phenomena.seesaw import Seesaw
 from physplan.sandbox.world.scene import Phenomenon, Scene, build_scene
 
 # The order decides which scene a number means: add new phenomena at the end of a subset.
@@ -37,6 +40,9 @@ STORIES: tuple[Phenomenon, ...] = (
     Behind(),
     Marbles(),
     Ramp(),
+    Cascade(),
+    Seesaw(),
+    Balance(),
 )
 #: Named groups of phenomena: what happens in one or two events, and longer chains.
 SUBSETS: Mapping[str, tuple[Phenomenon, ...]] = {"short": SHORT, "stories": STORIES}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from physplan.sandbox.world.physics import Body
 from physplan.sandbox.world.scene import Layout, sprite
 from physplan.sandbox.world.sprites import Array, Sprite, Value
 
@@ -31,6 +32,16 @@ def tap(layout: Layout) -> Sprite:
 
 def puddle(layout: Layout, **values: Any) -> Sprite:
     return sprite("puddle", layout, color=WATER, grounded=False, **values)
+
+
+def crate_walls(layout: Layout, *, x: float, w: float, h: float) -> list[Body]:
+    """An open crate on the main line, for the engine."""
+    ground = layout.ground
+    return [
+        Body(x=x - w / 2 + 1.2, y=ground - h / 2, w=2.4, h=h),
+        Body(x=x + w / 2 - 1.2, y=ground - h / 2, w=2.4, h=h),
+        Body(x=x, y=ground - 1.2, w=w, h=2.4),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
