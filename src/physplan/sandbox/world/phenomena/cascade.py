@@ -232,9 +232,9 @@ class Cascade:
     def _puddle(self, below: str, outcome: str, layout: Layout, take: Take, fall: _Fall) -> Sprite:
         """In the tray, on the cloth until that has taken it up, or (`spreads`) over the table in front."""
         spread = np.sqrt(fall.spilt)
-        x, y, wide, high = layout["below"], layout.ground + 3.4, layout["below_w"] - 5, 6.0
+        x, y, wide, high = layout["below"], layout.ground + 1.1, layout["below_w"] - 5, 4.8
         if outcome == "soaks":
-            spread = spread * np.sqrt(1 - fall.taken)
+            spread, y, high = spread * np.sqrt(1 - fall.taken), y + 2.5, 6.0
         elif outcome == "spreads":
             x, y, wide, high = x - 13, layout.ground + 14.5, 36.0, 8.5
         return puddle(
