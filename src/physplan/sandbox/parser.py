@@ -30,6 +30,8 @@ STRAY = 0.04  # of a mask
 EDGE = 0.035  # of the picture's height
 ATTACHED = 0.08  # how far a part may be from its whole
 SAME_DEPTH = 0.15  # farther apart in depth, one does not hold the other
+ROUND = ("ball",)  # as wide as they are high, even where a part is hidden
+PARTLY = 0.15  # of its height: a ball that is narrower by so much is not seen whole
 LOWER_PART = {"plant": 0.3}  # where the colour is told: of a plant, by its pot
 SEE_THROUGH = {"pane": 0.6}  # opacity: the rest is the background's colour
 
@@ -134,6 +136,10 @@ def _place(id: str, category: str, mask: Mask, nearness: Picture) -> Place:
         (rows.max() + 1) / height,
     )
     left, top, right, bottom = (float(edge) for edge in box)
+    if category in ROUND and (hidden := (bottom - top) - (right - left)) > PARTLY * (bottom - top):
+        # Something nearer hides a side of it, where its outline is cut off straight.
+        cut_left = (columns == columns.min()).sum() > (columns == columns.max()).sum()
+        left, right = (left - hidden, right) if cut_left else (left, right + hidden)
     return Place(
         id=id, category=category, box=(left, top, right, bottom), near=float(np.median(nearness[mask]))
     )

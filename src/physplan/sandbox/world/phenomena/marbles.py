@@ -37,7 +37,7 @@ class Marbles:
         if variant == "book":
             r = rng.uniform(6.4, 6.9)
             last = rng.uniform(60, 61.5)
-        room = 96 - edge - 2.5
+        room = 96 - edge - 4.0
         row = {f"x{k}": last - (self.count - 1 - k) * (2 * r + GAP) for k in range(self.count)}
         return {
             "r": r,
@@ -47,7 +47,7 @@ class Marbles:
             "height": rng.uniform(20, 22),
             "stop_w": stop_w,
             "stop_h": rng.uniform(14, 16),
-            "crate": edge + 1.5 + room / 2,
+            "crate": edge + 3.0 + room / 2,
             "crate_w": room,
             "crate_h": rng.uniform(14, 16),
             "book": rng.uniform(90, 91),
