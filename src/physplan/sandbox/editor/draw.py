@@ -18,8 +18,9 @@ from physplan.sandbox.editor import fresh, retouch
 from physplan.sandbox.editor.cutout import CLEAR, SHEETS, Cutout, Pose, matte
 from physplan.sandbox.editor.errors import LEVELS, err
 from physplan.sandbox.editor.fill import erase, hull, rows_from
-from physplan.sandbox.editor.placing import A_LITTLE, Box, Setting, poses
+from physplan.sandbox.editor.placing import A_LITTLE, poses
 from physplan.sandbox.editor.placing import LEVELS as WATER_LEVELS
+from physplan.sandbox.editor.setting import Box, Setting
 from physplan.sandbox.parser import main_parts
 from physplan.sandbox.world.scene import Scene
 

@@ -123,7 +123,7 @@ class Balance:
         """By the engine, with what lies on the pans; a wrong outcome has another mass on the right one."""
         mass = MASSES[variant] if outcome == self.variants[variant][0] else AS_IF[outcome]
         on = [take.ramp(start, end) >= 0.999 for start, end in PUT]
-        torque = lambda frame: 0.45 * float(np.clip(mass - on[0][frame] - on[1][frame], -1, 1))  # noqa: E731
+        torque = lambda frame: 0.25 * float(np.clip(mass - on[0][frame] - on[1][frame], -1, 1))  # noqa: E731
         limit = float(np.arcsin(layout["rise"] / layout["arm"]))
         return swing(torque, limit=limit, start=limit, pace=take.pace)
 

@@ -144,7 +144,7 @@ class Seesaw:
         tilt = layout["tilt"]
         if landed is None:
             return np.full(FRAMES, tilt, dtype=np.float32)
-        torque = lambda frame: -1.0 if frame >= landed else 1.0  # noqa: E731
+        torque = lambda frame: -0.7 if frame >= landed else 0.7  # noqa: E731
         return swing(torque, limit=tilt, start=tilt, pace=take.pace)
 
     def _ball(self, outcome: str, layout: Layout, take: Take, angle: Array) -> Sprite:
