@@ -119,7 +119,7 @@ def tiny_cogvideox() -> Bench:
 
 
 def sandbox() -> Bench:
-    from physplan.pipeline.reading import load_config
+    from physplan.pipeline.config_loading import load_config
     from physplan.sandbox.components import load_depth, load_encoder, load_video
     from physplan.sandbox.video import SIZE
     from physplan.sandbox.world.render import FRAMES

@@ -108,7 +108,7 @@ def _source(args: argparse.Namespace) -> Any:
 
 
 def _overrides(args: argparse.Namespace) -> dict[str, Any]:
-    from physplan.pipeline.reading import read_assignments
+    from physplan.pipeline.config_loading import read_assignments
 
     overrides = read_assignments(args.set)
     for name in ("num_frames", "height", "width", "num_inference_steps"):

@@ -41,7 +41,6 @@ def make_demo(
     pp = PhysPlan.from_preset("sandbox", **(QUICK if quick else {}))
     kind = "quick" if quick else "full"
     rows: list[tuple[str, Frames]] = []
-    anchors: set[int] = set()
     made: dict[tuple[str, str], Result] = {}
     for variant, number in SCENES.items():
         image = first_frame(variant, number)
@@ -58,7 +57,6 @@ def make_demo(
             )
             made[variant, method] = result
             rows.append((f"{variant}: {name}", result.video))
-            anchors |= set(result.plan.anchors) if result.plan else set()
     picture, video = folder / "demo.png", folder / "demo.mp4"
     contact_sheet(
         rows, picture, columns=9, frame_width=128, title=f"“{PROMPT}”: the same words, three scenes"

@@ -11,8 +11,8 @@ import torch
 from physplan.graph import EventChain
 from physplan.guidance.methods import method_config
 from physplan.pipeline.config import STAGES, Config, VideoConfig
-from physplan.pipeline.identity import identity
-from physplan.pipeline.run import Run, identity_of
+from physplan.pipeline.run import Run, recorded_settings
+from physplan.pipeline.stage_keys import deciding_settings
 from physplan.reasoning.clients.protocol import Usage
 from physplan.reasoning.prices import PriceTable
 from physplan.video.memory import (
@@ -60,10 +60,10 @@ def forecast(run: Run) -> Forecast:
     """The number of events is known once there is a plan; before that, the usual number is assumed."""
     chain = run.plan or _planned(run)
     events = len(chain.events) if chain else USUAL_EVENTS
-    before = identity_of(run.folder) or {}
+    before = recorded_settings(run.folder) or {}
     work = []
     for stage in STAGES if run.guided else STAGES[-2:]:
-        wanted = identity(run.config, run.inputs, stage)
+        wanted = deciding_settings(run.config, run.inputs, stage)
         same = all(before.get(name, before) == value for name, value in wanted.items())
         done = same and run.folder.record(stage) is not None
         work.append(_work(run, stage, events, done))
@@ -76,7 +76,7 @@ def check_fits(run: Run) -> None:
     """Refuse a size that the model cannot make and a run that cannot fit, before anything is paid for."""
     video = run.config.video
     if video.model == "sandbox" and video.source is None:
-        run.parts.video.check_size(
+        run.backends.video.check_size(
             height=video.height or 0, width=video.width or 0, num_frames=video.num_frames or 0
         )
     elif (needed := memory_needed(run)) is not None:

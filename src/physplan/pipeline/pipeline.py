@@ -16,13 +16,13 @@ from PIL import Image
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.pipeline import stages
+from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, Source
+from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import OnEvent, silent
 from physplan.pipeline.forecast import Forecast, check_fits, forecast
-from physplan.pipeline.parts import Parts
-from physplan.pipeline.reading import load_config
 from physplan.pipeline.run import AnyPicture, Run, begin, prepare_run
-from physplan.pipeline.settled import settle
 from physplan.reasoning.ledger import Ledger, Totals
 from physplan.reasoning.settings import LEDGER
 from physplan.registry import did_you_mean
@@ -62,8 +62,8 @@ class PhysPlan:
     """Models are loaded when first used, and kept for the next run."""
 
     def __init__(self, config: Config) -> None:
-        self.config = settle(config)
-        self.parts = Parts(self.config)
+        self.config = with_defaults(config)
+        self.backends = Backends(self.config)
         if config.runtime.threads:
             torch.set_num_threads(config.runtime.threads)
 
@@ -140,17 +140,19 @@ class PhysPlan:
         **given: Any,
     ) -> Forecast:
         """What `generate` would do, call, pay and need."""
-        run = prepare_run(RunFolder(output_dir), self.config, self.parts, image=image, prompt=prompt, **given)
+        run = prepare_run(
+            RunFolder(output_dir), self.config, self.backends, image=image, prompt=prompt, **given
+        )
         return forecast(run)
 
-    def settled_for(self, overrides: Mapping[str, Any]) -> Config:
+    def config_for(self, overrides: Mapping[str, Any]) -> Config:
         """The config of one call: `num_frames=25` stands for `video.num_frames`."""
         for name in overrides:
             if name not in CALL_SETTINGS:
                 raise PhysPlanError(
                     f"generate() has no argument {name!r}. {did_you_mean(name, CALL_SETTINGS)}"
                 )
-        return settle(load_config(self.config, {f"video.{name}": v for name, v in overrides.items()}))
+        return with_defaults(load_config(self.config, {f"video.{name}": v for name, v in overrides.items()}))
 
     @contextmanager
     def _run(
@@ -161,9 +163,9 @@ class PhysPlan:
         overrides: Mapping[str, Any] | None = None,
         **given: Any,
     ) -> Iterator[Run]:
-        config = self.settled_for(overrides) if overrides else self.config
+        config = self.config_for(overrides) if overrides else self.config
         with _folder(output_dir) as path:
-            run = prepare_run(RunFolder(path), config, self.parts, watch=on_event, **given)
+            run = prepare_run(RunFolder(path), config, self.backends, on_event=on_event, **given)
             with run.folder.opened():
                 begin(run, redo=redo)
                 yield run

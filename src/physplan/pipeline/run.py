@@ -19,11 +19,11 @@ from physplan.files import atomic_path, write_atomic, write_json
 from physplan.graph import EventChain
 from physplan.guidance.methods import METHODS, method_config
 from physplan.keyframes.framing import fit as fit_keyframe
+from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import STAGES, Config, Inputs
+from physplan.pipeline.config_loading import to_plain
 from physplan.pipeline.events import OnEvent, RunEvent, silent
-from physplan.pipeline.identity import differences, digest, identity
-from physplan.pipeline.parts import Parts
-from physplan.pipeline.reading import to_plain
+from physplan.pipeline.stage_keys import deciding_settings, differences, digest
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import check_frames, check_prompt
 from physplan.reasoning.recheck import recheck
@@ -39,13 +39,13 @@ class Run:
     folder: RunFolder
     config: Config  # settled
     inputs: Inputs
-    parts: Parts
+    backends: Backends
     picture: Picture
     frame: Image.Image  # the picture as the video model is given it
     fit: Fit
     plan: EventChain | None = None  # when one was given
     keyframes: tuple[Image.Image, ...] | None = None  # when they were given
-    watch: OnEvent = field(default=silent)
+    on_event: OnEvent = field(default=silent)
 
     @property
     def calls(self) -> Path:
@@ -56,13 +56,13 @@ class Run:
         return self.inputs.method != "base"
 
     def report(self, stage: str, message: str, *, done: float = 0.0, total: float = 0.0) -> None:
-        self.watch(RunEvent(stage=stage, kind="progress", message=message, done=done, total=total))
+        self.on_event(RunEvent(stage=stage, kind="progress", message=message, done=done, total=total))
 
 
 def prepare_run(
     folder: RunFolder,
     config: Config,
-    parts: Parts,
+    backends: Backends,
     *,
     image: AnyPicture,
     prompt: str | None,
@@ -70,7 +70,7 @@ def prepare_run(
     keyframes: Sequence[AnyPicture] | None = None,
     seed: int = 0,
     method: str = "physplan",
-    watch: OnEvent = silent,
+    on_event: OnEvent = silent,
 ) -> Run:
     """Everything that can be wrong with what was given is found here."""
     picture = Picture.of(image)
@@ -101,8 +101,8 @@ def prepare_run(
         method=method,
     )
     return Run(
-        folder=folder, config=config, inputs=inputs, parts=parts, picture=picture, frame=frame, fit=fit,
-        plan=chain, keyframes=drawn, watch=watch,
+        folder=folder, config=config, inputs=inputs, backends=backends, picture=picture, frame=frame, fit=fit,
+        plan=chain, keyframes=drawn, on_event=on_event,
     )  # fmt: skip
 
 
@@ -137,8 +137,8 @@ def _picture_digest(pictures: Sequence[Image.Image]) -> str:
 
 def begin(run: Run, *, redo: bool) -> None:
     """Write down what the run is; a folder with another run is not touched unless asked."""
-    folder, now = run.folder, identity(run.config, run.inputs)
-    before = identity_of(folder)
+    folder, now = run.folder, deciding_settings(run.config, run.inputs)
+    before = recorded_settings(folder)
     if before is not None and (changed := differences(before, now)) and not redo:
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise PhysPlanError(
@@ -165,11 +165,11 @@ def begin(run: Run, *, redo: bool) -> None:
 
 
 def _same(before: dict[str, object], now: dict[str, object], run: Run, stage: str) -> bool:
-    names = identity(run.config, run.inputs, stage)  # type: ignore[arg-type]
+    names = deciding_settings(run.config, run.inputs, stage)  # type: ignore[arg-type]
     return all(before.get(name) == now.get(name) for name in names)
 
 
-def identity_of(folder: RunFolder) -> dict[str, object] | None:
+def recorded_settings(folder: RunFolder) -> dict[str, object] | None:
     try:
         return dict(json.loads((folder / "run.json").read_text(encoding="utf-8"))["identity"])
     except FileNotFoundError:

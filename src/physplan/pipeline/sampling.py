@@ -53,7 +53,7 @@ def make_latents(run: Run) -> tuple[list[Path], list[str]]:
     generator = torch.Generator().manual_seed(run.inputs.seed)
     needed = memory_needed(run)
     run.report("latents", "loading the video model" + (f", memory {needed}" if needed else ""))
-    conditioning = prepare(run.parts.video, video, run.frame, run.inputs.prompt, generator)
+    conditioning = prepare(run.backends.video, video, run.frame, run.inputs.prompt, generator)
     path, losses = run.folder / "latents.safetensors", run.folder / "losses.json"
     if not run.guided:
         latents = _unguided(run, conditioning, generator)
@@ -63,23 +63,25 @@ def make_latents(run: Run) -> tuple[list[Path], list[str]]:
     chain = EventChain.load(run.folder / "plan.json")
     evidence = Evidence.load(run.folder / "evidence.safetensors")
     config = guidance_of(run)
-    watch = Watch(run, config, conditioning, chain, evidence)
+    progress = SamplingProgress(run, config, conditioning, chain, evidence)
     result = guide(
-        run.parts.video,
+        run.backends.video,
         conditioning,
         chain,
         evidence,
-        encoder=run.parts.encoder,
-        depth=run.parts.depth,
+        encoder=run.backends.encoder,
+        depth=run.backends.depth,
         config=config,
         generator=generator,
-        on_progress=watch,
+        on_progress=progress,
     )
     save_latents(path, result.latents, conditioning.layout)
     write_json(losses, result.to_json())
     regions = run.folder / "regions.safetensors"
     with atomic_path(regions) as temporary:
-        save_file({label: region.float().contiguous() for label, region in watch.regions.items()}, temporary)
+        save_file(
+            {label: region.float().contiguous() for label, region in progress.regions.items()}, temporary
+        )
     notes = [] if result.ended == "finished" else [f"sampling was {result.ended}"]
     notes += [f"{what} ({times} times)" for what, times in result.skipped().items()]
     return [path, losses, regions], notes
@@ -97,7 +99,7 @@ def _unguided(run: Run, conditioning: Conditioning, generator: torch.Generator) 
 
     def tell(n: int, latents: Tensor, clean: Tensor) -> None:
         clock.tick("step")
-        run.watch(
+        run.on_event(
             RunEvent(
                 stage="latents",
                 kind="progress",
@@ -108,10 +110,10 @@ def _unguided(run: Run, conditioning: Conditioning, generator: torch.Generator) 
             )
         )
 
-    return sample(run.parts.video, conditioning, tell, generator=generator)
+    return sample(run.backends.video, conditioning, tell, generator=generator)
 
 
-class Watch:
+class SamplingProgress:
     """Sees every repeat and step: tells what is done and left, keeps the regions, refreshes the preview."""
 
     def __init__(
@@ -138,7 +140,7 @@ class Watch:
         self.previews |= seen.previews
         self.terms = seen.terms or self.terms
         self._refresh(seen)
-        self.run.watch(
+        self.run.on_event(
             RunEvent(
                 stage="latents",
                 kind="progress",
@@ -174,7 +176,7 @@ class Watch:
 
     @torch.no_grad()
     def _decode(self, clean: Tensor) -> dict[int, Tensor]:
-        model = self.run.parts.video
+        model = self.run.backends.video
         windows = [
             self.layout.window(anchor, model.preview_length, model.preview_mode)
             for anchor in self.chain.anchors

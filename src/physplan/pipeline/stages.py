@@ -15,14 +15,14 @@ from physplan.files import atomic_path, write_json
 from physplan.graph import EventChain, GraphError
 from physplan.keyframes import Keyframe, RenderSettings, check_keyframe, render_keyframes
 from physplan.keyframes.render import instruction_of
-from physplan.perception import Evidence, first_frame_evidence, gather_evidence
+from physplan.perception import first_frame_evidence, gather_evidence
 from physplan.perception.images import to_tensor
 from physplan.perception.preview import save_previews
 from physplan.pipeline.config import STAGES, StageName
 from physplan.pipeline.events import RunEvent
-from physplan.pipeline.identity import stage_key
 from physplan.pipeline.run import Run
 from physplan.pipeline.sampling import make_latents
+from physplan.pipeline.stage_keys import stage_key
 from physplan.reasoning import PlanRecord, PlanSettings, Step, plan
 from physplan.runs import PeakMemory, file_digest
 from physplan.video.decoding import decode_safely, load_latents
@@ -49,10 +49,10 @@ def do_stage(run: Run, stage: Stage) -> None:
     if stage.own_hand:
         _refuse_changed(run, stage, key)
     if folder.is_done(stage.name, key):
-        run.watch(RunEvent(stage=stage.name, kind="kept"))
+        run.on_event(RunEvent(stage=stage.name, kind="kept"))
         return
     folder.forget([*reversed(STAGES[STAGES.index(stage.name) :])])
-    run.watch(RunEvent(stage=stage.name, kind="started"))
+    run.on_event(RunEvent(stage=stage.name, kind="started"))
     folder.log(f"{stage.name}: started")
     started, memory = time.monotonic(), PeakMemory(run.config.runtime.device)
     try:
@@ -74,7 +74,7 @@ def do_stage(run: Run, stage: Stage) -> None:
         peak_memory_bytes=memory.bytes(),
     )
     folder.log(f"{stage.name}: finished in {seconds:.1f} s")
-    run.watch(RunEvent(stage=stage.name, kind="finished", message="; ".join(notes)))
+    run.on_event(RunEvent(stage=stage.name, kind="finished", message="; ".join(notes)))
 
 
 def _refuse_changed(run: Run, stage: Stage, key: str) -> None:
@@ -109,7 +109,7 @@ def make_plan(run: Run) -> Made:
     )
     try:
         chain = plan(
-            run.parts.reasoner(run.calls),
+            run.backends.reasoner(run.calls),
             run.frame,
             run.inputs.prompt,
             run.config.video.num_frames or 0,
@@ -126,7 +126,7 @@ def make_plan(run: Run) -> Made:
 
 
 def make_keyframes(run: Run) -> Made:
-    chain, parts, editor = load_plan(run), run.parts, run.config.editor
+    chain, backends, editor = load_plan(run), run.backends, run.config.editor
     total = len(chain.events)
     if run.keyframes is not None:
         keyframes = _judge(run, chain, run.keyframes)
@@ -141,15 +141,15 @@ def make_keyframes(run: Run) -> Made:
         keyframes = render_keyframes(
             chain,
             run.frame,
-            editor=parts.editor(run.calls),
-            segmenter=parts.segmenter,
-            depth=parts.depth,
+            editor=backends.editor(run.calls),
+            segmenter=backends.segmenter,
+            depth=backends.depth,
             seed=editor.seed,
             settings=RenderSettings(redraws=editor.redraws, check=editor.check),
             store=run.folder / "drawings",
             on_keyframe=tell,
         )
-    parts.release("editor")
+    backends.release("editor")
     files = []
     for keyframe in keyframes:
         files.append(run.folder / f"keyframes/{keyframe.event + 1}.png")
@@ -161,7 +161,7 @@ def make_keyframes(run: Run) -> Made:
 
 def _judge(run: Run, chain: EventChain, images: Sequence[Image.Image]) -> tuple[Keyframe, ...]:
     """Given keyframes are looked at as drawn ones are, but not drawn again."""
-    look = {"segmenter": run.parts.segmenter, "depth": run.parts.depth}
+    look = {"segmenter": run.backends.segmenter, "depth": run.backends.depth}
     first = first_frame_evidence(chain.graph, to_tensor(run.frame), **look)  # type: ignore[arg-type]
     return tuple(
         Keyframe(
@@ -198,13 +198,13 @@ def make_evidence(run: Run) -> Made:
         load_plan(run),
         to_tensor(run.frame),
         [to_tensor(image) for image in load_keyframes(run)],
-        segmenter=run.parts.segmenter,
-        depth=run.parts.depth,
+        segmenter=run.backends.segmenter,
+        depth=run.backends.depth,
     )
     path = run.folder / "evidence.safetensors"
     evidence.save(path)
     pictures = save_previews(evidence, run.folder / "evidence")
-    run.parts.release("segmenter")
+    run.backends.release("segmenter")
     return [path, *pictures], list(evidence.missing)
 
 
@@ -212,7 +212,7 @@ def make_video(run: Run) -> Made:
     run.report("video", "decoding")
     path = run.folder / "latents.safetensors"
     latents, layout = load_latents(path)
-    model = run.parts.video
+    model = run.backends.video
     frames = decode_safely(model, latents.to(model.device), layout, path).cpu()
     shown = frames if run.fit.mode == "crop" else run.fit.undo(frames, run.picture.image)
     video = run.folder / "video.mp4"
@@ -242,10 +242,6 @@ def load_plan(run: Run) -> EventChain:
 def load_keyframes(run: Run) -> list[Image.Image]:
     described = json.loads((run.folder / "keyframes.json").read_text(encoding="utf-8"))
     return [Image.open(run.folder / f"keyframes/{entry['event']}.png").convert("RGB") for entry in described]
-
-
-def load_evidence(run: Run) -> Evidence:
-    return Evidence.load(run.folder / "evidence.safetensors")
 
 
 def _keyframe_files(run: Run) -> list[Path]:

@@ -113,7 +113,7 @@ def chosen_generator(
     size = read_size(args.size)
     if ":" not in args.generate:
         from physplan.evaluation.preset_generator import use_preset
-        from physplan.pipeline.reading import read_assignments
+        from physplan.pipeline.config_loading import read_assignments
 
         return use_preset(
             args.generate,

@@ -77,7 +77,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from physplan.evaluation.sandbox.benchmark import SandboxStudy, evaluate
-    from physplan.pipeline.reading import read_assignments
+    from physplan.pipeline.config_loading import read_assignments
     from physplan.reasoning.clients.extras import need_extra
 
     need_extra("cv2", extra="eval")

@@ -20,8 +20,8 @@ from physplan.evaluation.sandbox.arms import MAIN_ARMS, Arm
 from physplan.evaluation.sandbox.measure import make_measure
 from physplan.evaluation.sandbox.scenes import Setting, weights_digest
 from physplan.pipeline.config import Config
-from physplan.pipeline.reading import load_config, to_plain
-from physplan.pipeline.settled import settle
+from physplan.pipeline.config_loading import load_config, to_plain
+from physplan.pipeline.defaults import with_defaults
 from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.scene import SPLITS
 
@@ -48,7 +48,7 @@ class SandboxStudy:
 
     @classmethod
     def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> SandboxStudy:
-        return cls(config=settle(load_config("sandbox", overrides)), **fields)
+        return cls(config=with_defaults(load_config("sandbox", overrides)), **fields)
 
     def parts(self) -> list[tuple[Arm, Case]]:
         """Scene by scene, so that a stopped study has compared all methods on the scenes it has done."""

@@ -25,7 +25,7 @@ SANDBOX = {
 }
 
 
-def settle(config: Config) -> Config:
+def with_defaults(config: Config) -> Config:
     """All of `config.video` but source and revision has a value; "auto" is a device."""
     device = config.runtime.device
     if device == "auto":

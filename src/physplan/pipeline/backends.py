@@ -26,7 +26,7 @@ from physplan.video.presets import VIDEO_PRESETS
 from physplan.video.protocol import VideoModel
 
 
-class Parts:
+class Backends:
     """Reasoners and editors that call out are made anew for every run, because each run has its own books."""
 
     def __init__(self, config: Config) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from physplan.pipeline.config import STAGES, Config, Inputs, StageName
-from physplan.pipeline.reading import to_plain
+from physplan.pipeline.config_loading import to_plain
 
 
-def classed_fields(settings: Any, at: str = "") -> Iterator[tuple[str, StageName | None, Any]]:
+def setting_stages(settings: Any, at: str = "") -> Iterator[tuple[str, StageName | None, Any]]:
     """(dotted name, stage or None for runtime, value) of every field, down to the ones with a class."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
@@ -20,25 +20,27 @@ def classed_fields(settings: Any, at: str = "") -> Iterator[tuple[str, StageName
         if "stage" in field.metadata:
             yield name, field.metadata["stage"], value
         elif dataclasses.is_dataclass(value):
-            yield from classed_fields(value, f"{name}.")
+            yield from setting_stages(value, f"{name}.")
         else:
-            raise TypeError(f"{name} is neither identity nor runtime: make it with identity() or runtime()")
+            raise TypeError(f"{name} is neither identity nor runtime: make it with decides() or runtime()")
 
 
-def identity(config: Config, inputs: Inputs, upto: StageName = "video") -> dict[str, Any]:
+def deciding_settings(config: Config, inputs: Inputs, upto: StageName = "video") -> dict[str, Any]:
     """Every field that decides the artefacts up to a stage, as JSON."""
     last = STAGES.index(upto)
     return {
         name: to_plain(value)
         for settings in (config, inputs)
-        for name, stage, value in classed_fields(settings)
+        for name, stage, value in setting_stages(settings)
         if stage is not None and STAGES.index(stage) <= last
     }
 
 
 def stage_key(config: Config, inputs: Inputs, stage: StageName, made_from: Mapping[str, str]) -> str:
     """A hash of the settings up to a stage and of the files it is made from."""
-    return digest({"stage": stage, "settings": identity(config, inputs, stage), "made_from": dict(made_from)})
+    return digest(
+        {"stage": stage, "settings": deciding_settings(config, inputs, stage), "made_from": dict(made_from)}
+    )
 
 
 def digest(value: Any) -> str:
