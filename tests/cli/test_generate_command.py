@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 from PIL import Image
+from tests import melting
 from tests.pipeline import tiny_pipelines
-from tests.reasoning import melting
 
 from loopback import GeminiServer
 from physplan.cli import main

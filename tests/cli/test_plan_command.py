@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+import melting
 from loopback import Answer, Asked, GeminiServer, OpenAIServer
 from physplan.cli import main
 from physplan.graph import EventChain
-from reasoning import melting
 
 Plan = Callable[..., int]
 

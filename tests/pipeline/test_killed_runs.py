@@ -24,9 +24,9 @@ from safetensors import safe_open
 from tests.pipeline import tiny_pipelines
 
 from loopback import Answer, Asked, GeminiServer
+from physplan.calls.ledger import Ledger
 from physplan.graph import EventChain
 from physplan.pipeline.config import STAGES
-from physplan.reasoning.ledger import Ledger
 from physplan.video.files import read_video
 
 CHILD = Path(__file__).with_name("forked_runs.py")

@@ -13,9 +13,9 @@ from physplan.errors import PhysPlanError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from physplan.calls.gateway import CallRecord
+    from physplan.calls.settings import CallSettings
     from physplan.graph import EventChain
-    from physplan.reasoning import CallSettings
-    from physplan.reasoning.gateway import CallRecord
     from physplan.reasoning.record import Step
 
 EXAMPLES = """
@@ -124,8 +124,8 @@ def _plan(args: argparse.Namespace) -> int:
 
 
 def _call_settings(args: argparse.Namespace, calls: Path) -> CallSettings:
-    from physplan.reasoning import CallSettings
-    from physplan.reasoning.gateway import CallPolicy
+    from physplan.calls.gateway import CallPolicy
+    from physplan.calls.settings import CallSettings
 
     if not 0 < args.timeout <= 3600 or not 1 <= args.at_once <= 64:
         raise PhysPlanError("--timeout takes seconds, at most 3600; --at-once a number from 1 to 64.")
@@ -241,8 +241,8 @@ def _plain(text: str) -> str:
 
 
 def _show_cost(calls: Path) -> None:
-    from physplan.reasoning.ledger import Ledger
-    from physplan.reasoning.settings import LEDGER
+    from physplan.calls.ledger import Ledger
+    from physplan.calls.settings import LEDGER
 
     if not (calls / LEDGER).exists():
         return

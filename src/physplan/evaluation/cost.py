@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import yaml
 
+from physplan.calls.ledger import Entry, Ledger
 from physplan.errors import PhysPlanError
 from physplan.evaluation.reported import API_COST_COLUMNS, STAGE_COST_COLUMNS, TOTAL_COST_COLUMNS
 from physplan.evaluation.tables import Row, Table
-from physplan.reasoning.ledger import Entry, Ledger
 
 GB = 1e9
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from PIL import Image
 
+from physplan.calls.parallel import side_by_side
 from physplan.graph import EventChain
 from physplan.keyframes.check import CheckSettings, KeyframeCheck, check_keyframe
 from physplan.keyframes.framing import fit
@@ -16,7 +17,6 @@ from physplan.keyframes.protocol import EditRequest, KeyframeEditor, NoPicture
 from physplan.keyframes.store import DrawingStore, drawing_key
 from physplan.perception import DepthEstimator, Segmenter, first_frame_evidence
 from physplan.perception.images import to_tensor
-from physplan.reasoning.parallel import side_by_side
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import keyframe_tasks
 from physplan.reasoning.writer import write_instruction

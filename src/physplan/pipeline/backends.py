@@ -12,14 +12,15 @@ from typing import Any
 
 import torch
 
+from physplan.calls.gateway import CallPolicy
+from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.keyframes import KeyframeEditor
 from physplan.keyframes.registry import EDITORS
 from physplan.perception import DepthEstimator, FeatureEncoder, Segmenter
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
 from physplan.pipeline.config import Component, Config
-from physplan.reasoning import CallSettings, Reasoner, make_reasoner
-from physplan.reasoning.gateway import CallPolicy
+from physplan.reasoning import Reasoner, make_reasoner
 from physplan.registry import Registry, did_you_mean
 from physplan.video.loading import DTYPES, LoadOptions, load_video_model
 from physplan.video.presets import VIDEO_PRESETS

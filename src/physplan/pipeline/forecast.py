@@ -8,13 +8,13 @@ from pathlib import Path
 
 import torch
 
+from physplan.calls.prices import PriceTable
+from physplan.calls.protocol import Usage
 from physplan.graph import EventChain
 from physplan.guidance.methods import method_config
 from physplan.pipeline.config import STAGES, Config, VideoConfig
 from physplan.pipeline.run import Run, recorded_settings
 from physplan.pipeline.stage_keys import deciding_settings
-from physplan.reasoning.clients.protocol import Usage
-from physplan.reasoning.prices import PriceTable
 from physplan.video.memory import (
     GradientMode,
     MemoryEstimate,

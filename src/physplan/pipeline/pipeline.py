@@ -13,6 +13,8 @@ from typing import Any, Literal
 import torch
 from PIL import Image
 
+from physplan.calls.ledger import Ledger, Totals
+from physplan.calls.settings import LEDGER
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.pipeline import stages
@@ -23,8 +25,6 @@ from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import OnEvent, silent
 from physplan.pipeline.forecast import Forecast, check_fits, forecast
 from physplan.pipeline.run import AnyPicture, Run, begin, prepare_run
-from physplan.reasoning.ledger import Ledger, Totals
-from physplan.reasoning.settings import LEDGER
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from physplan import __version__
+from physplan.calls.parallel import side_by_side
 from physplan.errors import PhysPlanError
 from physplan.graph import (
     Consume,
@@ -30,7 +31,6 @@ from physplan.graph import (
     edits_to_json,
 )
 from physplan.reasoning.instruction import instruction_problems
-from physplan.reasoning.parallel import side_by_side
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Reasoner, Revision, Scene
 from physplan.reasoning.record import Attempt, PlanRecord, Stage, Step

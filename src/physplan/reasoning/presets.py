@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from physplan.calls.gateway import Gateway
+from physplan.calls.settings import CallSettings, connect
 from physplan.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner
-from physplan.reasoning.gateway import Gateway
-from physplan.reasoning.settings import CallSettings, connect
 from physplan.reasoning.vlm import VLMReasoner
 
 PAPER_MODEL = "gemini-3-flash-preview"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 
+from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.reasoning.protocol import Reasoner
-from physplan.reasoning.settings import CallSettings
 from physplan.registry import Registry
 
 REASONERS = Registry(

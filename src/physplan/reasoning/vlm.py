@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from physplan.calls.gateway import Gateway
+from physplan.calls.protocol import ImagePart, Request
 from physplan.graph import (
     GraphEdit,
     GraphError,
@@ -19,8 +21,6 @@ from physplan.graph import (
     parse_json,
 )
 from physplan.reasoning import schemas, templates
-from physplan.reasoning.clients.protocol import ImagePart, Request
-from physplan.reasoning.gateway import Gateway
 from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Reasoner, Revision, Scene
 
 T = TypeVar("T")

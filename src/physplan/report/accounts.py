@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from physplan.reasoning.ledger import Ledger, total
-from physplan.reasoning.settings import LEDGER
+from physplan.calls.ledger import Ledger, total
+from physplan.calls.settings import LEDGER
 from physplan.report.files import ORDER, RunFiles
 
 

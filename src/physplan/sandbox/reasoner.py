@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.graph import GraphEdit, PhysicalDelta, StateGraph
 from physplan.perception import DepthEstimator, Segmenter
 from physplan.perception.images import to_tensor
 from physplan.perception.registry import DEPTH_ESTIMATORS, SEGMENTERS
 from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Reasoner, Revision, Scene
-from physplan.reasoning.settings import CallSettings
 from physplan.reasoning.writer import write_instruction
 from physplan.sandbox.parser import parse_picture
 from physplan.sandbox.rules import PhenomenonRules, instantiate, load_rules

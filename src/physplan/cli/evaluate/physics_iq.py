@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     from physplan.evaluation.generation import read_record
     from physplan.evaluation.physics_iq.benchmark import PhysicsIQConfig, evaluate
     from physplan.evaluation.physics_iq.dataset import load_benchmark
-    from physplan.reasoning.clients.extras import need_extra
+    from physplan.extras import need_extra
 
     need_extra("cv2", extra="eval")
     if args.real is None and not (args.generate_only and args.switch_frames):

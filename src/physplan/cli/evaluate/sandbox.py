@@ -77,8 +77,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from physplan.evaluation.sandbox.benchmark import SandboxStudy, evaluate
+    from physplan.extras import need_extra
     from physplan.pipeline.config_loading import read_assignments
-    from physplan.reasoning.clients.extras import need_extra
 
     need_extra("cv2", extra="eval")
     chosen = {"scenes": args.scenes, "seeds": args.seeds, "first": args.first}

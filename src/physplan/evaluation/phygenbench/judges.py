@@ -10,12 +10,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from physplan.calls.gateway import Gateway
+from physplan.calls.protocol import ImagePart, Request
+from physplan.calls.settings import CallSettings, Provider, connect
 from physplan.errors import PhysPlanError
 from physplan.evaluation.phygenbench.protocol import Frame
 from physplan.evaluation.phygenbench.stages import CHOICES
-from physplan.reasoning.clients.protocol import ImagePart, Request
-from physplan.reasoning.gateway import Gateway
-from physplan.reasoning.settings import CallSettings, Provider, connect
 
 SYSTEM = "You judge frames of a video. Look only at what they show. Answer with the JSON object asked for."
 ANSWER = {

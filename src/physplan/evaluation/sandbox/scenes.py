@@ -11,6 +11,7 @@ from typing import Literal, TypedDict
 
 from PIL import Image
 
+from physplan.calls.settings import CallSettings
 from physplan.evaluation.provenance import file_digest
 from physplan.evaluation.sandbox.plans import regenerated, words_only
 from physplan.graph import EventChain
@@ -19,7 +20,7 @@ from physplan.keyframes import KeyframeEditor, RenderSettings, render_keyframes
 from physplan.perception import DepthEstimator, Evidence, Segmenter, gather_evidence
 from physplan.perception.images import to_tensor
 from physplan.pipeline.config import Config
-from physplan.reasoning import CallSettings, make_reasoner, plan
+from physplan.reasoning import make_reasoner, plan
 from physplan.sandbox import components
 from physplan.sandbox.editor import SandboxEditor, TruthEditor
 from physplan.sandbox.world.render import Clip

@@ -11,8 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from physplan.calls.protocol import Request, Usage
 from physplan.errors import PhysPlanError
-from physplan.reasoning.clients.protocol import Request, Usage
 
 MILLION = 1_000_000
 # Characters around the prompt that a server may count as tokens: roles, separators, the schema's wrapping.

@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TypeVar
 
+from physplan.calls.ledger import Ledger
+from physplan.calls.prices import FREE, Price, PriceTable
+from physplan.calls.protocol import CallFault, Client, Reply, Request
+from physplan.calls.store import AnswerStore, request_key
 from physplan.errors import PhysPlanError
-from physplan.reasoning.clients.protocol import CallFault, Client, Reply, Request
-from physplan.reasoning.ledger import Ledger
-from physplan.reasoning.prices import FREE, Price, PriceTable
-from physplan.reasoning.store import AnswerStore, request_key
 
 T = TypeVar("T")
 

@@ -6,10 +6,10 @@ import base64
 import threading
 from typing import Any
 
-from physplan.reasoning.clients.extras import need_extra
-from physplan.reasoning.clients.faults import as_fault, is_local
-from physplan.reasoning.clients.protocol import CallFault, Reply, Request, Usage
-from physplan.reasoning.secrets import Secret
+from physplan.calls.clients.faults import as_fault, is_local
+from physplan.calls.protocol import CallFault, Reply, Request, Usage
+from physplan.calls.secrets import Secret
+from physplan.extras import need_extra
 
 
 class OpenAIClient:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
-from loopback import GeminiServer, Loopback, Respond
-from physplan.reasoning.clients.gemini import GeminiClient
-from physplan.reasoning.clients.openai import OpenAIClient
-from physplan.reasoning.gateway import CallPolicy, Gateway
-from physplan.reasoning.ledger import Ledger
-from physplan.reasoning.secrets import Secret
-from physplan.reasoning.store import AnswerStore
+import pytest
+
+from loopback import GeminiServer, Loopback, OpenAIServer, Respond
+from physplan.calls.clients.gemini import GeminiClient
+from physplan.calls.clients.openai import OpenAIClient
+from physplan.calls.gateway import CallPolicy, Gateway
+from physplan.calls.ledger import Ledger
+from physplan.calls.secrets import Secret
+from physplan.calls.store import AnswerStore
 from physplan.reasoning.vlm import VLMReasoner
 
 MODEL = "gemini-3-flash-preview"
@@ -40,3 +43,16 @@ class Site:
 
 
 MakeSite = Callable[[Respond], Site]
+
+
+@pytest.fixture(params=[GeminiServer, OpenAIServer], ids=["gemini", "openai"])
+def make_site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeSite]:
+    with ExitStack() as stack:
+        yield lambda respond: Site(stack.enter_context(request.param(respond)), tmp_path / "calls")
+
+
+@pytest.fixture
+def gemini_site(tmp_path: Path) -> Iterator[MakeSite]:
+    """For what does not depend on the provider."""
+    with ExitStack() as stack:
+        yield lambda respond: Site(stack.enter_context(GeminiServer(respond)), tmp_path / "calls")

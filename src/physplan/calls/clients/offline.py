@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from physplan.reasoning.clients.protocol import CallFault, Reply, Request
+from physplan.calls.protocol import CallFault, Reply, Request
 
 
 class OfflineClient:

@@ -9,20 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sites import MODEL, QUICK, MakeSite
 
 from loopback import Answer, Asked, GeminiServer, OpenAIServer
+from physplan.calls.clients.faults import is_local
+from physplan.calls.clients.gemini import GeminiClient
+from physplan.calls.clients.openai import OpenAIClient
+from physplan.calls.gateway import CallPolicy, Gateway
+from physplan.calls.ledger import BudgetExceeded, Ledger
+from physplan.calls.prices import PriceTable
+from physplan.calls.protocol import CallFault, ImagePart, Reply, Request, Usage
+from physplan.calls.secrets import Secret
+from physplan.calls.settings import CallSettings, check_url, connect
+from physplan.calls.store import AnswerStore, request_key
 from physplan.errors import PhysPlanError
-from physplan.reasoning.clients.faults import is_local
-from physplan.reasoning.clients.gemini import GeminiClient
-from physplan.reasoning.clients.openai import OpenAIClient
-from physplan.reasoning.clients.protocol import CallFault, ImagePart, Reply, Request, Usage
-from physplan.reasoning.gateway import CallPolicy, Gateway
-from physplan.reasoning.ledger import BudgetExceeded, Ledger
-from physplan.reasoning.prices import PriceTable
-from physplan.reasoning.secrets import Secret
-from physplan.reasoning.settings import CallSettings, check_url, connect
-from physplan.reasoning.store import AnswerStore, request_key
+from sites import MODEL, QUICK, MakeSite
 
 ASK = Request(purpose="test", model=MODEL, text="what is this?", system="be brief")
 PNG = b"\x89PNG not really"
@@ -316,8 +316,8 @@ def test_the_sdks_are_not_imported_before_they_are_used() -> None:
     import sys
 
     code = (
-        "import sys, physplan.reasoning, physplan.reasoning.presets, physplan.reasoning.clients.gemini, "
-        "physplan.reasoning.clients.openai; "
+        "import sys, physplan.reasoning, physplan.reasoning.presets, physplan.calls.clients.gemini, "
+        "physplan.calls.clients.openai; "
         "print([m for m in ('google.genai', 'openai', 'torch', 'PIL') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from physplan.reasoning import CallSettings, make_reasoner, plan
+from physplan.calls.settings import CallSettings
+from physplan.reasoning import make_reasoner, plan
 
 url, folder, image, output = sys.argv[1:]
 reasoner = make_reasoner("paper", CallSettings(base_url=url, folder=folder))

@@ -13,16 +13,16 @@ import sys
 import traceback
 from pathlib import Path
 
-import melting
 import pytest
-from melting import PROMPT
 
+import melting
 from loopback import Answer, Asked, GeminiServer, Loopback, OpenAIServer
+from melting import PROMPT
+from physplan.calls.gateway import CallPolicy
+from physplan.calls.protocol import Request
+from physplan.calls.secrets import Secret, load_secret
+from physplan.calls.settings import CallSettings, connect
 from physplan.errors import PhysPlanError
-from physplan.reasoning.clients.protocol import Request
-from physplan.reasoning.gateway import CallPolicy
-from physplan.reasoning.secrets import Secret, load_secret
-from physplan.reasoning.settings import CallSettings, connect
 
 CANARY = "canary-7f3a+/=key"
 

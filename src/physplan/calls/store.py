@@ -15,9 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from physplan.calls.protocol import ImagePart, Reply, Request, Usage
 from physplan.errors import PhysPlanError
 from physplan.files import write_atomic
-from physplan.reasoning.clients.protocol import ImagePart, Reply, Request, Usage
 
 VERSION = 1
 EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp"}

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from physplan.calls.clients.faults import is_local
+from physplan.calls.clients.offline import OfflineClient
+from physplan.calls.gateway import CallPolicy, CallRecord, Gateway
+from physplan.calls.ledger import Ledger
+from physplan.calls.prices import PriceTable
+from physplan.calls.protocol import Client
+from physplan.calls.secrets import load_secret, need_secret
+from physplan.calls.store import AnswerStore
 from physplan.errors import PhysPlanError
-from physplan.reasoning.clients.faults import is_local
-from physplan.reasoning.clients.offline import OfflineClient
-from physplan.reasoning.clients.protocol import Client
-from physplan.reasoning.gateway import CallPolicy, CallRecord, Gateway
-from physplan.reasoning.ledger import Ledger
-from physplan.reasoning.prices import PriceTable
-from physplan.reasoning.secrets import load_secret, need_secret
-from physplan.reasoning.store import AnswerStore
 
 Provider = Literal["gemini", "openai"]
 LEDGER = "ledger.jsonl"
@@ -56,12 +56,12 @@ def _client(provider: Provider, base_url: str | None) -> Client:
     if base_url is not None:
         check_url(base_url)
     if provider == "gemini":
-        from physplan.reasoning.clients.gemini import GeminiClient
+        from physplan.calls.clients.gemini import GeminiClient
 
         return GeminiClient(
             need_secret("GEMINI_API_KEY", "GOOGLE_API_KEY", service="Gemini"), base_url=base_url
         )
-    from physplan.reasoning.clients.openai import OpenAIClient
+    from physplan.calls.clients.openai import OpenAIClient
 
     if base_url is not None and is_local(base_url):
         return OpenAIClient(load_secret("OPENAI_API_KEY"), base_url=base_url)

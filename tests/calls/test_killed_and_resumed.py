@@ -11,11 +11,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import melting
 import pytest
 
+import melting
 from loopback import Answer, Asked, GeminiServer
-from physplan.reasoning.ledger import Ledger
+from physplan.calls.ledger import Ledger
 
 CHILD = Path(__file__).with_name("killed_planner.py")
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from physplan.reasoning.clients.protocol import CallFault
-from physplan.reasoning.secrets import Secret
+from physplan.calls.protocol import CallFault
+from physplan.calls.secrets import Secret
 
 LONGEST_MESSAGE = 300
 ADVICE = {
