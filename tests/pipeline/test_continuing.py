@@ -91,7 +91,7 @@ def test_a_full_disk_costs_only_what_was_not_written(
         with pytest.raises((OSError, PhysPlanError), match="No space left"):
             pp.generate(ice, PROMPT, output_dir=tmp_path / "run")
     asked = len(server.asked)
-    assert not list((tmp_path / "run").glob(".*-*"))
+    assert not list((tmp_path / "run").glob(f"{files.TEMPORARY}*"))
     assert done_by(pp, ice, tmp_path / "run")[0] in ("plan", "keyframes")
     assert len(server.asked) - asked <= 3, "the plan's eight answers were stored"
 

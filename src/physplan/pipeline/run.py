@@ -150,16 +150,17 @@ def begin(run: Run, *, redo: bool) -> None:
         stale = [stage for stage in STAGES if before is not None and not _same(before, now, run, stage)]
         folder.forget([*reversed(stale)])
         (folder / "report.html").unlink(missing_ok=True)
+    # First of all files: it is what makes the folder ours.
+    write_json(
+        folder / "run.json",
+        {"inputs": to_plain(run.inputs), "identity": now, "versions": versions()},
+    )
     for name, image in (("input.png", run.picture.image), ("frame.png", run.frame)):
         with atomic_path(folder / name) as temporary:
             image.save(temporary)
     settings = yaml.safe_dump(to_plain(run.config), sort_keys=False, allow_unicode=True)
     write_atomic(
         folder / "config.yaml", "# Read it back with: physplan generate --config config.yaml\n" + settings
-    )
-    write_json(
-        folder / "run.json",
-        {"inputs": to_plain(run.inputs), "identity": now, "versions": versions()},
     )
     folder.log(f"run: {run.inputs.method}, seed {run.inputs.seed}, prompt {run.inputs.prompt!r}")
 
