@@ -25,7 +25,7 @@ from physplan.graph import EventChain, GraphEdit, Link, Node, PhysicalDelta, Sta
 from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
 from physplan.guidance.config import MeasureConfig
 from physplan.guidance.gradients import Direction, direction
-from physplan.guidance.keep import KeepBystanders
+from physplan.guidance.bystanders import KeepBystanders
 from physplan.guidance.previews import Look, anchors_of
 from physplan.guidance.sampler import anchor_windows, events_of, window_of
 from physplan.perception import DepthEstimator, Evidence, FeatureEncoder

@@ -89,7 +89,7 @@ class GuidanceConfig:
         "before"  # time travel: subtract before the reverse step, or after it
     )
     reevaluate: bool = False  # time travel: predict again at the updated latent for the reverse step
-    draws: Literal["own", "frame_guidance"] = "own"  # random draws in Frame Guidance's order; see `draws.py`
+    draws: Literal["own", "frame_guidance"] = "own"  # the order of random draws; `frame_guidance_draws.py`
     events_per_repeat: int | None = None  # None: all; fewer take turns, and time no longer grows with events
     window_mode: WindowMode | None = None  # None: what the model recommends
     window_length: int | None = None

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from physplan.guidance.config import GuidanceConfig
-from physplan.guidance.draws import draw_frames_first
+from physplan.guidance.frame_guidance_draws import draw_frames_first
 from physplan.guidance.gradients import Direction, direction
 from physplan.guidance.objective import Objective
 from physplan.guidance.previews import Look, anchors_of

@@ -23,8 +23,8 @@ from physplan.pipeline.config import Component, Config
 from physplan.reasoning import Reasoner, make_reasoner
 from physplan.registry import Registry, did_you_mean
 from physplan.video.loading import DTYPES, LoadOptions, load_video_model
-from physplan.video.presets import VIDEO_PRESETS
 from physplan.video.protocol import VideoModel
+from physplan.video.published import PUBLISHED
 
 
 class Backends:
@@ -63,7 +63,7 @@ class Backends:
             revision=video.revision,
             local_files_only=run.local_files_only,
         )
-        return load_video_model(video.source or VIDEO_PRESETS[video.model].repo, options)
+        return load_video_model(video.source or PUBLISHED[video.model].repo, options)
 
     def reasoner(self, calls: Path) -> Reasoner:
         wanted = self.config.reasoner

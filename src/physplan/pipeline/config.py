@@ -72,7 +72,7 @@ class PerceptionConfig:
 class VideoConfig:
     """None stands for the model's own value."""
 
-    model: str = decides("latents", "sandbox")  # of physplan.video.presets, or "sandbox"
+    model: str = decides("latents", "sandbox")  # of physplan.video.published, or "sandbox"
     source: str | None = decides("latents", None)  # another folder or hub name than the model's own
     revision: str | None = decides("latents", None)
     dtype: str | None = decides("latents", None)

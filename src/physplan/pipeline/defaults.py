@@ -10,7 +10,7 @@ import torch
 from physplan.errors import PhysPlanError
 from physplan.pipeline.config import Config, VideoConfig
 from physplan.registry import did_you_mean
-from physplan.video.presets import VIDEO_PRESETS
+from physplan.video.published import PUBLISHED
 
 SANDBOX = {
     "height": 96,
@@ -44,13 +44,13 @@ def with_defaults(config: Config) -> Config:
 def own_values(model: str) -> dict[str, Any]:
     if model == "sandbox":
         return dict(SANDBOX)
-    if model not in VIDEO_PRESETS:
-        known = ("sandbox", *VIDEO_PRESETS)
+    if model not in PUBLISHED:
+        known = ("sandbox", *PUBLISHED)
         raise PhysPlanError(
             f"There is no video model called {model!r}. {did_you_mean(model, known)} "
             "A model in a folder of yours goes into video.source, with video.model as its kind."
         )
-    preset = VIDEO_PRESETS[model]
+    preset = PUBLISHED[model]
     names = ("revision", "height", "width", "num_frames", "fps", "num_inference_steps", "guidance_scale")
     return {name: getattr(preset, name) for name in (*names, "use_dynamic_cfg", "eta", "dtype")}
 

@@ -22,7 +22,7 @@ from physplan.video.memory import (
     estimate_preset,
     require_memory,
 )
-from physplan.video.presets import VIDEO_PRESETS
+from physplan.video.published import PUBLISHED
 
 USUAL_EVENTS = 3
 # Tokens of one answer, in and out, as measured over plans of three events with the paper's prompts.
@@ -148,7 +148,7 @@ def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None
 @cache  # the networks are run on shapes: seconds that a second run with the same settings need not wait
 def _estimate(video: VideoConfig, mode: GradientMode, checkpointing: bool, events: int) -> MemoryEstimate:
     if video.source is None or not Path(video.source).is_dir():
-        preset = VIDEO_PRESETS[video.model]
+        preset = PUBLISHED[video.model]
         return estimate_preset(
             preset,
             height=video.height,

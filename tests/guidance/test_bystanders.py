@@ -6,7 +6,7 @@ import torch
 from benchmarks.pictures import box, evidence_of, paint
 
 from physplan.graph import Edge, EventChain, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
-from physplan.guidance.keep import TOLERANCE, KeepBystanders, bystanders, excess
+from physplan.guidance.bystanders import TOLERANCE, KeepBystanders, bystanders, excess
 from physplan.guidance.objective import measure_frame
 
 SIZE = (32, 48)

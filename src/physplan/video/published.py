@@ -17,7 +17,7 @@ Networks = Mapping[str, tuple[str, Mapping[str, Any]]]  # component -> class in 
 
 
 @dataclass(frozen=True, kw_only=True)
-class VideoPreset:
+class PublishedModel:
     repo: str
     revision: str
     height: int
@@ -51,8 +51,8 @@ def wan_networks(vae: Mapping[str, Any] | None = None, denoisers: int = 1, **tra
     return dict.fromkeys(names, ("WanTransformer3DModel", config)) | {"vae": ("AutoencoderKLWan", vae or {})}
 
 
-VIDEO_PRESETS: dict[str, VideoPreset] = {
-    "cogvideox-5b": VideoPreset(
+PUBLISHED: dict[str, PublishedModel] = {
+    "cogvideox-5b": PublishedModel(
         repo="THUDM/CogVideoX-5b-I2V",
         revision="a6f0f4858a8395e7429d82493864ce92bf73af11",
         height=480,
@@ -66,7 +66,7 @@ VIDEO_PRESETS: dict[str, VideoPreset] = {
         networks=cogvideox_networks(use_learned_positional_embeddings=True),
         encoder_parameters=4.76,
     ),
-    "cogvideox1.5-5b": VideoPreset(
+    "cogvideox1.5-5b": PublishedModel(
         repo="THUDM/CogVideoX1.5-5B-I2V",
         revision="46c90528707aebbe69066390b4fe7e7d24c9c2a4",
         height=768,
@@ -89,7 +89,7 @@ VIDEO_PRESETS: dict[str, VideoPreset] = {
         ),
         encoder_parameters=4.76,
     ),
-    "wan2.1-14b": VideoPreset(
+    "wan2.1-14b": PublishedModel(
         repo="Wan-AI/Wan2.1-I2V-14B-480P-Diffusers",
         revision="b184e23a8a16b20f108f727c902e769e873ffc73",
         height=480,
@@ -102,7 +102,7 @@ VIDEO_PRESETS: dict[str, VideoPreset] = {
         networks=wan_networks(image_dim=1280, added_kv_proj_dim=5120),
         encoder_parameters=7.0,
     ),
-    "wan2.2-a14b": VideoPreset(
+    "wan2.2-a14b": PublishedModel(
         repo="Wan-AI/Wan2.2-I2V-A14B-Diffusers",
         revision="596658fd9ca6b7b71d5057529bbf319ecbc61d74",
         height=480,
@@ -116,7 +116,7 @@ VIDEO_PRESETS: dict[str, VideoPreset] = {
         encoder_parameters=5.7,
         settings={"boundary_ratio": 0.9},
     ),
-    "wan2.2-5b": VideoPreset(
+    "wan2.2-5b": PublishedModel(
         repo="Wan-AI/Wan2.2-TI2V-5B-Diffusers",
         revision="b8fff7315c768468a5333511427288870b2e9635",
         height=704,
@@ -148,7 +148,7 @@ VIDEO_PRESETS: dict[str, VideoPreset] = {
         encoder_parameters=5.7,
         settings={"expand_timesteps": True},
     ),
-    "ltx": VideoPreset(
+    "ltx": PublishedModel(
         repo="Lightricks/LTX-Video",
         revision="8984fa25007f376c1a299016d0957a37a2f797bb",
         height=480,
@@ -161,7 +161,7 @@ VIDEO_PRESETS: dict[str, VideoPreset] = {
         networks={"transformer": ("LTXVideoTransformer3DModel", {}), "vae": ("AutoencoderKLLTXVideo", {})},
         encoder_parameters=4.76,
     ),
-    "svd-xt": VideoPreset(
+    "svd-xt": PublishedModel(
         repo="stabilityai/stable-video-diffusion-img2vid-xt",
         revision="9e43909513c6714f1bc78bcb44d96e733cd242aa",
         height=576,
@@ -192,7 +192,7 @@ VIDEO_PRESETS: dict[str, VideoPreset] = {
 }
 
 
-def video_preset(name: str) -> VideoPreset:
-    if name not in VIDEO_PRESETS:
-        raise PhysPlanError(f"There is no video preset called {name!r}. {did_you_mean(name, VIDEO_PRESETS)}")
-    return VIDEO_PRESETS[name]
+def published_model(name: str) -> PublishedModel:
+    if name not in PUBLISHED:
+        raise PhysPlanError(f"There is no video preset called {name!r}. {did_you_mean(name, PUBLISHED)}")
+    return PUBLISHED[name]

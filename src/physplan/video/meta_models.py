@@ -16,7 +16,7 @@ from physplan.video.checkpointing import Checkpointing
 from physplan.video.families import cogvideox, ltx, svd, wan
 from physplan.video.families.base import FamilyModel, Request
 from physplan.video.loading import checkpoint_codec
-from physplan.video.presets import Networks
+from physplan.video.published import Networks
 from physplan.video.sources import DENOISERS, PIPELINES, SCHEDULERS, is_present, read_index
 
 META = torch.device("meta")
