@@ -11,11 +11,12 @@ import pytest
 from physplan import presets
 from physplan.errors import PhysPlanError
 from physplan.guidance import GuidanceConfig
-from physplan.pipeline.config import STAGES, Config, Inputs
+from physplan.pipeline.config import Config, Inputs
 from physplan.pipeline.config_loading import load_config, override, to_plain
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.stage_keys import deciding_settings, differences, setting_stages, stage_key
 from physplan.reasoning import presets as reasoners
+from physplan.runs.layout import STAGES
 
 INPUTS = Inputs(image="0" * 64, prompt="a ball rolls")
 RUNTIME = {

@@ -17,8 +17,8 @@ from physplan import files
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.pipeline import PhysPlan, RunEvent
-from physplan.pipeline.config import STAGES
 from physplan.pipeline.pipeline import seed_of
+from physplan.runs.layout import STAGES
 
 
 @pytest.fixture(scope="module")

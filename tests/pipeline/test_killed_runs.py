@@ -27,7 +27,7 @@ from loopback import Answer, Asked, GeminiServer
 from physplan.calls.ledger import Ledger
 from physplan.files import TEMPORARY
 from physplan.graph import EventChain
-from physplan.pipeline.config import STAGES
+from physplan.runs.layout import STAGES
 from physplan.video.files import read_video
 
 CHILD = Path(__file__).with_name("forked_runs.py")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from physplan.errors import PhysPlanError
+from physplan.runs import layout
 
 if TYPE_CHECKING:
     from physplan.pipeline import Result
@@ -155,5 +156,5 @@ def _show_result(result: Result, folder: Path) -> None:
     if result.cost.calls.calls:
         print(f"Calls: {result.cost.calls.calls} answered, {result.cost.usd:.4f} USD in all.")
     seconds = sum(result.cost.seconds.values())
-    print(f"The video is {folder / 'video.mp4'} ({len(result.video)} frames, {seconds:.0f} s of work).")
-    print(f"How it came about: {folder / 'report.html'}")
+    print(f"The video is {folder / layout.VIDEO} ({len(result.video)} frames, {seconds:.0f} s of work).")
+    print(f"How it came about: {folder / layout.REPORT}")

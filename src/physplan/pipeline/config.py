@@ -16,10 +16,8 @@ from typing import Any, Literal
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.methods import FRAME_GUIDANCE
 from physplan.keyframes.check import CheckSettings
+from physplan.runs.layout import StageName
 from physplan.video.fit import FitMode
-
-StageName = Literal["plan", "keyframes", "evidence", "latents", "video"]
-STAGES: tuple[StageName, ...] = ("plan", "keyframes", "evidence", "latents", "video")
 
 
 def decides(stage: StageName, default: Any = MISSING, *, factory: Any = MISSING) -> Any:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.pipeline import PhysPlan, Result
+from physplan.runs import layout
 from physplan.video.files import write_video
 from physplan.video.sheets import Frames, contact_sheet
 
@@ -62,7 +63,7 @@ def make_demo(
         rows, picture, columns=9, frame_width=128, title=f"“{PROMPT}”: the same words, three scenes"
     )
     write_video(video, grid(made), fps=8, metadata={"prompt": PROMPT, "seed": seed})
-    reports = [folder / kind / f"{variant}-physplan-{seed}" / "report.html" for variant in SCENES]
+    reports = [folder / kind / f"{variant}-physplan-{seed}" / layout.REPORT for variant in SCENES]
     return Demo(picture=picture, video=video, reports=tuple(reports))
 
 

@@ -12,9 +12,10 @@ from physplan.calls.prices import PriceTable
 from physplan.calls.protocol import Usage
 from physplan.graph import EventChain
 from physplan.guidance.methods import method_config
-from physplan.pipeline.config import STAGES, Config, VideoConfig
+from physplan.pipeline.config import Config, VideoConfig
 from physplan.pipeline.run import Run, recorded_settings
 from physplan.pipeline.stage_keys import deciding_settings
+from physplan.runs import layout
 from physplan.video.memory import (
     GradientMode,
     MemoryEstimate,
@@ -62,7 +63,7 @@ def forecast(run: Run) -> Forecast:
     events = len(chain.events) if chain else USUAL_EVENTS
     before = recorded_settings(run.folder) or {}
     work = []
-    for stage in STAGES if run.guided else STAGES[-2:]:
+    for stage in layout.STAGES if run.guided else layout.STAGES[-2:]:
         wanted = deciding_settings(run.config, run.inputs, stage)
         same = all(before.get(name, before) == value for name, value in wanted.items())
         done = same and run.folder.record(stage) is not None
@@ -84,7 +85,7 @@ def check_fits(run: Run) -> None:
 
 
 def _planned(run: Run) -> EventChain | None:
-    path = run.folder / "plan.json"
+    path = run.folder / layout.PLAN
     return EventChain.load(path) if path.exists() else None
 
 

@@ -14,7 +14,6 @@ import torch
 from PIL import Image
 
 from physplan.calls.ledger import Ledger, Totals
-from physplan.calls.settings import LEDGER
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.pipeline import stages
@@ -26,7 +25,7 @@ from physplan.pipeline.events import OnEvent, silent
 from physplan.pipeline.forecast import Forecast, check_fits, forecast
 from physplan.pipeline.run import AnyPicture, Run, begin, prepare_run
 from physplan.registry import did_you_mean
-from physplan.runs import RunFolder
+from physplan.runs import RunFolder, layout
 
 OutputType = Literal["pt", "np", "pil"]
 # What may differ from call to call; another model is another PhysPlan.
@@ -197,17 +196,13 @@ def _folder(output_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
 
 def collect(run: Run, output_type: OutputType, *, keep: bool) -> Result:
     """The result from the run's files."""
-    import json
-
-    from physplan.video.files import read_video
-
-    video = read_video(run.folder / "video.mkv")
+    video = layout.load_video(run.folder.path)
     records = [record for stage in stages.GUIDED if (record := run.folder.record(stage.name))]
     return Result(
         video=convert(video.frames, output_type),
         plan=stages.load_plan(run) if run.guided else None,
         keyframes=tuple(stages.load_keyframes(run)) if run.guided else (),
-        losses=json.loads((run.folder / "losses.json").read_text(encoding="utf-8")),
+        losses=layout.load_losses(run.folder.path),
         cost=cost_of(run.folder),
         notes=tuple(note for record in records for note in record.notes),
         folder=run.folder.path if keep else None,
@@ -216,7 +211,7 @@ def collect(run: Run, output_type: OutputType, *, keep: bool) -> Result:
 
 
 def cost_of(folder: RunFolder) -> Cost:
-    ledger = folder / "calls" / LEDGER
+    ledger = folder / layout.LEDGER
     totals = Ledger(ledger).totals() if ledger.exists() else Totals()
     records = [record for stage in stages.GUIDED if (record := folder.record(stage.name))]
     return Cost(usd=totals.usd, calls=totals, seconds={record.stage: record.seconds for record in records})

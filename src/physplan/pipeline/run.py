@@ -20,7 +20,7 @@ from physplan.graph import EventChain
 from physplan.guidance.methods import METHODS, method_config
 from physplan.keyframes.framing import fit as fit_keyframe
 from physplan.pipeline.backends import Backends
-from physplan.pipeline.config import STAGES, Config, Inputs
+from physplan.pipeline.config import Config, Inputs
 from physplan.pipeline.config_loading import to_plain
 from physplan.pipeline.events import OnEvent, RunEvent, silent
 from physplan.pipeline.stage_keys import deciding_settings, differences, digest
@@ -28,7 +28,7 @@ from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import check_frames, check_prompt
 from physplan.reasoning.recheck import recheck
 from physplan.registry import did_you_mean
-from physplan.runs import RunFolder
+from physplan.runs import RunFolder, layout
 from physplan.video.fit import Fit, fit_picture
 
 AnyPicture = Picture | Image.Image | str | os.PathLike[str]
@@ -49,7 +49,7 @@ class Run:
 
     @property
     def calls(self) -> Path:
-        return self.folder / "calls"
+        return self.folder / layout.CALLS
 
     @property
     def guided(self) -> bool:
@@ -147,20 +147,22 @@ def begin(run: Run, *, redo: bool) -> None:
         )
     if before != now:
         # Before the new settings are written: no folder ever holds a result of other settings than it names.
-        stale = [stage for stage in STAGES if before is not None and not _same(before, now, run, stage)]
+        stale = [
+            stage for stage in layout.STAGES if before is not None and not _same(before, now, run, stage)
+        ]
         folder.forget([*reversed(stale)])
-        (folder / "report.html").unlink(missing_ok=True)
+        (folder / layout.REPORT).unlink(missing_ok=True)
     # First of all files: it is what makes the folder ours.
     write_json(
-        folder / "run.json",
+        folder / layout.RUN,
         {"inputs": to_plain(run.inputs), "identity": now, "versions": versions()},
     )
-    for name, image in (("input.png", run.picture.image), ("frame.png", run.frame)):
+    for name, image in ((layout.INPUT, run.picture.image), (layout.FRAME, run.frame)):
         with atomic_path(folder / name) as temporary:
             image.save(temporary)
     settings = yaml.safe_dump(to_plain(run.config), sort_keys=False, allow_unicode=True)
     write_atomic(
-        folder / "config.yaml", "# Read it back with: physplan generate --config config.yaml\n" + settings
+        folder / layout.CONFIG, "# Read it back with: physplan generate --config config.yaml\n" + settings
     )
     folder.log(f"run: {run.inputs.method}, seed {run.inputs.seed}, prompt {run.inputs.prompt!r}")
 
@@ -172,12 +174,12 @@ def _same(before: dict[str, object], now: dict[str, object], run: Run, stage: st
 
 def recorded_settings(folder: RunFolder) -> dict[str, object] | None:
     try:
-        return dict(json.loads((folder / "run.json").read_text(encoding="utf-8"))["identity"])
+        return dict(json.loads((folder / layout.RUN).read_text(encoding="utf-8"))["identity"])
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
         raise PhysPlanError(
-            f"{folder / 'run.json'} is not of a PhysPlan run: choose another folder with -o."
+            f"{folder / layout.RUN} is not of a PhysPlan run: choose another folder with -o."
         ) from None
 
 

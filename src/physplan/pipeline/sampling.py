@@ -20,6 +20,7 @@ from physplan.pipeline.config import VideoConfig
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.forecast import memory_needed
 from physplan.pipeline.run import Run
+from physplan.runs import layout
 from physplan.video.decoding import save_latents
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan.video.sampling import sample
@@ -54,14 +55,14 @@ def make_latents(run: Run) -> tuple[list[Path], list[str]]:
     needed = memory_needed(run)
     run.report("latents", "loading the video model" + (f", memory {needed}" if needed else ""))
     conditioning = prepare(run.backends.video, video, run.frame, run.inputs.prompt, generator)
-    path, losses = run.folder / "latents.safetensors", run.folder / "losses.json"
+    path, losses = run.folder / layout.LATENTS, run.folder / layout.LOSSES
     if not run.guided:
         latents = _unguided(run, conditioning, generator)
         save_latents(path, latents, conditioning.layout)
         write_json(losses, {"ended": "finished", "skipped": {}, "steps": []})
         return [path, losses], []
-    chain = EventChain.load(run.folder / "plan.json")
-    evidence = Evidence.load(run.folder / "evidence.safetensors")
+    chain = layout.load_plan(run.folder.path)
+    evidence = layout.load_evidence(run.folder.path)
     config = guidance_of(run)
     progress = SamplingProgress(run, config, conditioning, chain, evidence)
     result = guide(
@@ -77,7 +78,7 @@ def make_latents(run: Run) -> tuple[list[Path], list[str]]:
     )
     save_latents(path, result.latents, conditioning.layout)
     write_json(losses, result.to_json())
-    regions = run.folder / "regions.safetensors"
+    regions = run.folder / layout.REGIONS
     with atomic_path(regions) as temporary:
         save_file(
             {label: region.float().contiguous() for label, region in progress.regions.items()}, temporary
@@ -170,7 +171,7 @@ class SamplingProgress:
             ("keyframes", wanted),
             (f"at step {seen.step + 1} of {self.steps}", [first, *now_shown]),
         ]
-        contact_sheet(rows, self.run.folder / "preview.png", columns=len(wanted), title=self.chain.prompt)
+        contact_sheet(rows, self.run.folder / layout.PREVIEW, columns=len(wanted), title=self.chain.prompt)
         took = time.monotonic() - now
         self._next_preview = now + max(PREVIEW_EVERY, 20 * took)
 

@@ -8,8 +8,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from physplan.pipeline.config import STAGES, Config, Inputs, StageName
+from physplan.pipeline.config import Config, Inputs
 from physplan.pipeline.config_loading import to_plain
+from physplan.runs.layout import STAGES, StageName
 
 
 def setting_stages(settings: Any, at: str = "") -> Iterator[tuple[str, StageName | None, Any]]:

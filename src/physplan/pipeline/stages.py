@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,13 +17,12 @@ from physplan.keyframes.render import instruction_of
 from physplan.perception import first_frame_evidence, gather_evidence
 from physplan.perception.images import to_tensor
 from physplan.perception.preview import save_previews
-from physplan.pipeline.config import STAGES, StageName
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.run import Run
 from physplan.pipeline.sampling import make_latents
 from physplan.pipeline.stage_keys import stage_key
 from physplan.reasoning import PlanRecord, PlanSettings, Step, plan
-from physplan.runs import PeakMemory, file_digest
+from physplan.runs import PeakMemory, file_digest, layout
 from physplan.video.decoding import decode_safely, load_latents
 from physplan.video.files import run_metadata, write_video
 from physplan.video.sheets import Frames, contact_sheet
@@ -34,7 +32,7 @@ Made = tuple[list[Path], list[str]]  # files, notes
 
 @dataclass(frozen=True)
 class Stage:
-    name: StageName
+    name: layout.StageName
     make: Callable[[Run], Made]
     made_from: Callable[[Run], Sequence[Path]]
     own_hand: bool = False  # whether people are meant to change its files
@@ -51,7 +49,7 @@ def do_stage(run: Run, stage: Stage) -> None:
     if folder.is_done(stage.name, key):
         run.on_event(RunEvent(stage=stage.name, kind="kept"))
         return
-    folder.forget([*reversed(STAGES[STAGES.index(stage.name) :])])
+    folder.forget([*reversed(layout.STAGES[layout.STAGES.index(stage.name) :])])
     run.on_event(RunEvent(stage=stage.name, kind="started"))
     folder.log(f"{stage.name}: started")
     started, memory = time.monotonic(), PeakMemory(run.config.runtime.device)
@@ -90,12 +88,12 @@ def _refuse_changed(run: Run, stage: Stage, key: str) -> None:
 
 
 def make_plan(run: Run) -> Made:
-    path = run.folder / "plan.json"
+    path = run.folder / layout.PLAN
     if run.plan is not None:
         run.plan.save(path)
         return [path], ["the plan was given"]
     reasoner, record = run.config.reasoner, PlanRecord()
-    unfinished = run.folder / "plan.unfinished.json"
+    unfinished = run.folder / layout.UNFINISHED_PLAN
 
     def tell(step: Step) -> None:
         where = f" event {step.event}" if step.event else ""
@@ -146,17 +144,17 @@ def make_keyframes(run: Run) -> Made:
             depth=backends.depth,
             seed=editor.seed,
             settings=RenderSettings(redraws=editor.redraws, check=editor.check),
-            store=run.folder / "drawings",
+            store=run.folder / layout.DRAWINGS,
             on_keyframe=tell,
         )
     backends.release("editor")
     files = []
     for keyframe in keyframes:
-        files.append(run.folder / f"keyframes/{keyframe.event + 1}.png")
+        files.append(run.folder / layout.keyframe(keyframe.event + 1))
         with atomic_path(files[-1]) as temporary:
             keyframe.image.save(temporary)
-    write_json(run.folder / "keyframes.json", [_describe(keyframe) for keyframe in keyframes])
-    return [*files, run.folder / "keyframes.json"], [k.report() for k in keyframes if k.check.problems]
+    write_json(run.folder / layout.KEYFRAMES, [_describe(keyframe) for keyframe in keyframes])
+    return [*files, run.folder / layout.KEYFRAMES], [k.report() for k in keyframes if k.check.problems]
 
 
 def _judge(run: Run, chain: EventChain, images: Sequence[Image.Image]) -> tuple[Keyframe, ...]:
@@ -201,27 +199,27 @@ def make_evidence(run: Run) -> Made:
         segmenter=run.backends.segmenter,
         depth=run.backends.depth,
     )
-    path = run.folder / "evidence.safetensors"
+    path = run.folder / layout.EVIDENCE
     evidence.save(path)
-    pictures = save_previews(evidence, run.folder / "evidence")
+    pictures = save_previews(evidence, run.folder / layout.EVIDENCE_FOLDER)
     run.backends.release("segmenter")
     return [path, *pictures], list(evidence.missing)
 
 
 def make_video(run: Run) -> Made:
     run.report("video", "decoding")
-    path = run.folder / "latents.safetensors"
-    latents, layout = load_latents(path)
+    path = run.folder / layout.LATENTS
+    latents, frame_layout = load_latents(path)
     model = run.backends.video
-    frames = decode_safely(model, latents.to(model.device), layout, path).cpu()
+    frames = decode_safely(model, latents.to(model.device), frame_layout, path).cpu()
     shown = frames if run.fit.mode == "crop" else run.fit.undo(frames, run.picture.image)
-    video = run.folder / "video.mp4"
+    video = run.folder / layout.VIDEO
     about = {"method": run.inputs.method, "prompt": run.inputs.prompt, "video": run.config.video.model}
     metadata = run_metadata(seed=run.inputs.seed, preset=run.config.preset, **about)
-    exact = run.folder / "video.mkv"  # without loss: what is measured must not be the codec
+    exact = run.folder / layout.EXACT_VIDEO  # without loss: what is measured must not be the codec
     for path in (video, exact):
         write_video(path, shown, fps=run.config.video.fps or 8, metadata=metadata)
-    strip = run.folder / "strip.png"
+    strip = run.folder / layout.STRIP
     rows: list[tuple[str, Frames]] = [("video", shown)]
     anchors: tuple[int, ...] = ()
     if run.guided:
@@ -236,29 +234,28 @@ def make_video(run: Run) -> Made:
 
 
 def load_plan(run: Run) -> EventChain:
-    return EventChain.load(run.folder / "plan.json")
+    return layout.load_plan(run.folder.path)
 
 
 def load_keyframes(run: Run) -> list[Image.Image]:
-    described = json.loads((run.folder / "keyframes.json").read_text(encoding="utf-8"))
-    return [Image.open(run.folder / f"keyframes/{entry['event']}.png").convert("RGB") for entry in described]
+    return layout.load_keyframes(run.folder.path)
 
 
 def _keyframe_files(run: Run) -> list[Path]:
     return [
-        run.folder / "plan.json",
-        *(run.folder / f"keyframes/{i + 1}.png" for i in range(len(load_plan(run).events))),
+        run.folder / layout.PLAN,
+        *(run.folder / layout.keyframe(i + 1) for i in range(len(load_plan(run).events))),
     ]
 
 
 def _sampled_from(run: Run) -> list[Path]:
-    return [run.folder / "plan.json", run.folder / "evidence.safetensors"] if run.guided else []
+    return [run.folder / layout.PLAN, run.folder / layout.EVIDENCE] if run.guided else []
 
 
 PLAN = Stage("plan", make_plan, lambda run: [], own_hand=True)
-KEYFRAMES = Stage("keyframes", make_keyframes, lambda run: [run.folder / "plan.json"], own_hand=True)
+KEYFRAMES = Stage("keyframes", make_keyframes, lambda run: [run.folder / layout.PLAN], own_hand=True)
 EVIDENCE = Stage("evidence", make_evidence, _keyframe_files)
 LATENTS = Stage("latents", make_latents, _sampled_from)
-VIDEO = Stage("video", make_video, lambda run: [run.folder / "latents.safetensors"])
+VIDEO = Stage("video", make_video, lambda run: [run.folder / layout.LATENTS])
 GUIDED = (PLAN, KEYFRAMES, EVIDENCE, LATENTS, VIDEO)
 UNGUIDED = (LATENTS, VIDEO)
