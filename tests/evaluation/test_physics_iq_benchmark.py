@@ -13,7 +13,7 @@ from evaluation_videos import write_video
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.physics_iq import compare, mean_metrics, motion_masks, physics_iq_score
-from physplan.evaluation.physics_iq.dataset import check_generated, load_benchmark, read_descriptions
+from physplan.evaluation.physics_iq.dataset import check_generated, load_videos, read_descriptions
 from physplan.evaluation.videos import read_video
 
 FPS = 4
@@ -148,7 +148,7 @@ def test_every_fault_gets_its_own_sentence_up_to_a_limit(generated: Path) -> Non
 def test_real_videos_of_another_frame_rate_are_refused(benchmark, generated: Path) -> None:
     replace_all(generated, square(0, frames=40), fps=8)
     with pytest.raises(PhysPlanError, match=r"has 4 frames a second, the generated videos have 8"):
-        load_benchmark(
+        load_videos(
             generated, benchmark["real"] / "split-videos/testing-videos/4FPS", benchmark["descriptions"]
         )
 
@@ -160,7 +160,7 @@ def test_a_missing_take_is_named(benchmark, tmp_path: Path) -> None:
         if not path.name.startswith("0240_"):
             os.link(path, real / path.name)
     with pytest.raises(PhysPlanError, match=r"lacks take 2 of 0042 \(trimmed-scene-13, perspective-right\)"):
-        load_benchmark(benchmark["generated"], real, benchmark["descriptions"])
+        load_videos(benchmark["generated"], real, benchmark["descriptions"])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.evaluation.sandbox.arms import ABLATION_ARMS, Arm, arms
-from physplan.evaluation.sandbox.benchmark import SandboxStudy, effective, make_case, summarise
+from physplan.evaluation.sandbox.benchmark import SandboxStudy, effective, make_case
 from physplan.evaluation.sandbox.measure import bystanders, compare_with_truth, make_video
 from physplan.evaluation.sandbox.scenes import Setting
 from physplan.sandbox.world.phenomena import scene
@@ -55,7 +55,7 @@ def test_leaving_out_a_term_that_no_event_selects_needs_no_video_of_its_own():
     assert "position" in here.terms
     assert "extent" not in here.terms  # a ball falls
     assert [case.identity["arm"] for case in study.cases()] == ["physplan", "no_position"]
-    assert [case.identity["arm"] for _, case in study.parts()] == ["physplan", "physplan", "no_position"]
+    assert [case.identity["arm"] for _, case in study.parts] == ["physplan", "physplan", "no_position"]
     videos = [make_video(here, arm, seed=0) for arm in study.arms]
     assert np.array_equal(videos[0], videos[1])
     assert effective(Arm(name="no_extent:exact", level=2), here) == Arm(name="physplan:exact", level=2)
@@ -88,16 +88,15 @@ def test_a_changed_bystander_is_not_preserved():
     assert not compare_with_truth(shown, shown.render(), changed)["preserved"]
 
 
-def test_a_study_sums_up_shares_with_intervals_over_scenes():
+def test_a_study_sums_up_shares_with_intervals_over_scenes(tmp_path):
     study = replace(SandboxStudy.of_preset(), scenes=2, seeds=2, arms=arms("base", "physplan"))
     shown = scene("test", 400)
     truth = compare_with_truth(shown, shown.render(), shown.render().frames)
-    measured = []
-    for arm, case in study.parts():
+    results = {}
+    for arm, case in study.parts:
         good = arm.name == "physplan" or case.identity["scene"] == study.first
-        result = {**truth, "plausible": good, "domain": "optics", "seconds": 1.0}
-        measured.append((arm, case.identity, result))
-    rows = summarise(study, measured)["arms"]
+        results[case.name] = {**truth, "plausible": good, "domain": "optics", "seconds": 1.0}
+    rows = study.summarise(results, tmp_path)["arms"]
     assert rows["physplan"]["plausible"]["value"] == 100.0
     assert rows["base"]["plausible"]["value"] == 50.0
     assert rows["base"]["plausible"]["low"] == 0.0
@@ -106,6 +105,9 @@ def test_a_study_sums_up_shares_with_intervals_over_scenes():
     assert (beside["won"], beside["lost"], beside["same"]) == (0, 2, 2)
     assert rows["physplan"]["physics_iq"]["value"] > 90
     assert rows["base"]["domains"] == {"optics": 50.0}
+    table = study.table({**study.summarise(results, tmp_path), "benchmark": "sandbox"}, "").with_reported()
+    assert [row.source for row in table.rows[-2:]] == ["", ""]
+    assert "PhysPlan, real videos" in [row.label for row in table.rows]
 
 
 def test_the_command_prints_a_table_draws_a_plot_and_keeps_what_is_done(tmp_path, capsys):

@@ -171,10 +171,30 @@ def test_the_numbers_are_the_same_whichever_way_it_ran(evaluate_command, tmp_pat
 
     serial = measure("serial")
     parts = [measure("shards", "--shard", f"{i}/3") for i in (1, 2, 3)]
-    assert sum(len(part["videos"]) for part in parts) == 4
+    assert [(part["partial"], part["measured"], part["of"]) for part in parts] == [
+        (True, 2, 4),
+        (True, 1, 4),
+        (True, 1, 4),
+    ]
+    assert not any("dimensions" in part for part in parts)  # the mean of a part is no result
     ways = [measure("processes", "--workers", "2"), measure("shards")]
     assert [way["videos"] for way in ways] == [serial["videos"]] * 2
     assert [way["dimensions"] for way in ways] == [serial["dimensions"]] * 2
+
+
+def test_a_part_prints_no_number_and_needs_a_folder_to_keep_its_results_in(
+    evaluate_command, tmp_path: Path
+) -> None:
+    for i in (1, 2):
+        write_video(tmp_path / f"{i}.mp4", moving(step=i))
+    result = tmp_path / "result.json"
+    code, out, _ = evaluate_command("vbench", "--videos", tmp_path, "--shard", "1/2", "-o", result)
+    assert code == 0
+    assert out == "1 of 2 cases are done; run without --shard for the result.\n"
+    assert not result.exists()
+    code, _, err = evaluate_command("vbench", "--videos", tmp_path, "--shard", "1/2")
+    assert code == 2
+    assert "--shard needs --work" in err
 
 
 def test_the_command_reads_official_results(evaluate_command, tmp_path: Path) -> None:

@@ -17,7 +17,12 @@ import yaml
 
 from physplan.calls.ledger import Entry, Ledger
 from physplan.errors import PhysPlanError
-from physplan.evaluation.reported import API_COST_COLUMNS, STAGE_COST_COLUMNS, TOTAL_COST_COLUMNS
+from physplan.evaluation.reported import (
+    API_COST_COLUMNS,
+    STAGE_COST_COLUMNS,
+    TOTAL_COST_COLUMNS,
+    reported_rows,
+)
 from physplan.evaluation.tables import Row, Table
 from physplan.runs import layout
 
@@ -143,6 +148,7 @@ def stage_table(runs: Sequence[RunCost]) -> Table:
         rows=(*rows, Row(label="Total", cells=("", total, most))),
         label="Stage",
         note=_whose_memory(runs),
+        reported=reported_rows("cost-stages"),
     )
 
 
@@ -159,6 +165,7 @@ def call_table(runs: Sequence[RunCost]) -> Table:
         columns=API_COST_COLUMNS,
         rows=tuple(rows),
         label="Call",
+        reported=reported_rows("cost-calls"),
     )
 
 
@@ -185,6 +192,7 @@ def total_table(runs: Sequence[RunCost]) -> Table:
         columns=TOTAL_COST_COLUMNS,
         rows=tuple(rows),
         note=" ".join(filter(None, (_growth(groups), _whose_memory(runs)))),
+        reported=reported_rows("cost-total"),
     )
 
 

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from physplan.cli.evaluate.common import (
     add_engine,
     add_generation,
     add_output,
-    emit,
-    engine_config,
     make_parser,
+    measure,
     run_generation,
-    show_progress,
-    work_folder,
 )
 from physplan.errors import PhysPlanError
-
-if TYPE_CHECKING:
-    from physplan.evaluation.tables import Table
 
 EXAMPLES = """\
   physplan evaluate physics-iq --generated videos/ --real benchmark/ --descriptions descriptions.csv
@@ -62,9 +55,8 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from physplan.evaluation.generation import read_record
-    from physplan.evaluation.physics_iq.benchmark import PhysicsIQConfig, evaluate
-    from physplan.evaluation.physics_iq.dataset import load_benchmark
+    from physplan.evaluation.physics_iq.benchmark import PhysicsIQ, PhysicsIQConfig
+    from physplan.evaluation.physics_iq.dataset import load_videos
     from physplan.extras import need_extra
 
     need_extra("cv2", extra="eval")
@@ -76,21 +68,11 @@ def run(args: argparse.Namespace) -> int:
             return 0
     elif args.generate_only:
         raise PhysPlanError("--generate-only needs --generate: a preset, a config file or module:function.")
-    benchmark = load_benchmark(args.generated, args.real, args.descriptions)
     config = PhysicsIQConfig(
         protocol=args.protocol, lossy_masks=args.lossy_masks, official_rounding=args.official_rounding
     )
-    with work_folder(args) as folder:
-        result = evaluate(
-            benchmark, folder, config=config, engine=engine_config(args), progress=show_progress
-        )
-    if result.get("partial"):
-        print(f"{result['measured']} of {result['of']} videos measured; run without --shard for the score.")
-        return 0
-    result["generation"] = read_record(args.generated)
-    return emit(
-        args, result, make_table(result, label=args.label, reported=args.reported), ylabel="Physics-IQ score"
-    )
+    videos = load_videos(args.generated, args.real, args.descriptions)
+    return measure(args, PhysicsIQ(videos=videos, config=config))
 
 
 def make_videos(args: argparse.Namespace) -> None:
@@ -111,21 +93,3 @@ def make_videos(args: argparse.Namespace) -> None:
         for s in scenes
     ]
     run_generation(args, wanted, args.generated, seconds=SECONDS)
-
-
-def make_table(result: Mapping[str, Any], *, label: str, reported: bool = False) -> Table:
-    from physplan.evaluation.bootstrap import Interval
-    from physplan.evaluation.physics_iq.dataset import CATEGORIES
-    from physplan.evaluation.reported import PHYSICS_IQ_COLUMNS, reported_rows
-    from physplan.evaluation.tables import Row, Table
-
-    cells = [
-        result["categories"][name]["score"] if name in result["categories"] else None for name in CATEGORIES
-    ]
-    interval = Interval(**{**result["interval"], "value": result["score"]})
-    return Table(
-        title="Physics-IQ",
-        columns=PHYSICS_IQ_COLUMNS,
-        rows=(*(reported_rows("physics-iq") if reported else ()), Row(label=label, cells=(*cells, interval))),
-        note="Average over all videos, with its 95 % bootstrap interval over scenarios.",
-    )

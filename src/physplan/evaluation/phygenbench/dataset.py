@@ -36,6 +36,10 @@ class Entry:
     order: tuple[str, str, str]
     choices: tuple[str, str, str, str]  # from fantastical to realistic
 
+    @property
+    def key(self) -> str:
+        return f"{self.number:03d}"
+
     def video(self, folder: Path) -> Path:
         return folder / f"output_video_{self.number}.mp4"
 

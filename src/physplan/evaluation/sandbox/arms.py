@@ -83,4 +83,3 @@ def arms(*names: str, levels: Sequence[int] = (EDITOR_LEVEL,)) -> tuple[Arm, ...
 MAIN_ARMS = arms("base", "frame_guidance", "physplan")
 MODE_ARMS = arms("physplan:exact", "physplan:direct")  # beside the preset's own mode
 ABLATION_ARMS = arms(*PLAN_ABLATIONS, *ABLATIONS)
-CURVE_ARMS = arms("frame_guidance", "physplan", levels=LEVELS)
