@@ -115,7 +115,7 @@ def guide(
         device=model.device,
         config=config.measure,
     )
-    watch = (
+    bystanders = (
         KeepBystanders(chain, evidence, size=size, device=model.device) if config.keep and guided else None
     )
     return guided_sample(
@@ -125,6 +125,6 @@ def guide(
         anchors=chain.anchors,
         config=config,
         generator=generator,
-        watch=watch,
+        bystanders=bystanders,
         on_progress=on_progress,
     )
