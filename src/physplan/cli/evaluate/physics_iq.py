@@ -23,7 +23,7 @@ EXAMPLES = """\
   physplan evaluate physics-iq --generate paper --method base --seed 1 --generated videos/ --real bench/ \\
       --descriptions descriptions.csv          make the 198 videos first, with a preset
   physplan evaluate physics-iq --generate my_model:load --size 480x720 --generate-only ...    or another model
-  physplan evaluate physics-iq ... --lossy-masks --official-rounding     as the official code runs
+  physplan evaluate physics-iq ... --exact      without the official code's lossy masks and rounding
 """
 
 
@@ -41,9 +41,10 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--real", type=Path, metavar="DIR", help="the benchmark, or its videos")
     parser.add_argument("--descriptions", type=Path, required=True, metavar="CSV", help="descriptions.csv")
     parser.add_argument("--protocol", default="original", choices=("original", "verified"))
-    parser.add_argument("--lossy-masks", action="store_true", help="masks through mp4v, as the official code")
     parser.add_argument(
-        "--official-rounding", action="store_true", help="round where the official code rounds"
+        "--exact",
+        action="store_true",
+        help="masks as they were made and nothing rounded, instead of the official number",
     )
     add_generation(parser)
     parser.add_argument("--generate-only", action="store_true", help="make the videos, do not score them")
@@ -60,6 +61,13 @@ def run(args: argparse.Namespace) -> int:
     from physplan.extras import need_extra
 
     need_extra("cv2", extra="eval")
+    official = not args.exact
+    config = PhysicsIQConfig(protocol=args.protocol, lossy_masks=official, official_rounding=official)
+    if args.reported and not config.comparable:
+        raise PhysPlanError(
+            "The paper reports the official number of the original protocol: leave out --reported, or "
+            "--exact and --protocol verified."
+        )
     if args.real is None and not (args.generate_only and args.switch_frames):
         raise PhysPlanError("Give --real: the folder of the benchmark, with its real videos.")
     if args.generate:
@@ -68,9 +76,6 @@ def run(args: argparse.Namespace) -> int:
             return 0
     elif args.generate_only:
         raise PhysPlanError("--generate-only needs --generate: a preset, a config file or module:function.")
-    config = PhysicsIQConfig(
-        protocol=args.protocol, lossy_masks=args.lossy_masks, official_rounding=args.official_rounding
-    )
     videos = load_videos(args.generated, args.real, args.descriptions)
     return measure(args, PhysicsIQ(videos=videos, config=config))
 

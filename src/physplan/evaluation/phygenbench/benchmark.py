@@ -60,7 +60,7 @@ class PhyGenBench:
             Case(
                 name=entry.key,
                 identity={
-                    "benchmark": "phygenbench 1",
+                    "benchmark": "phygenbench 2",
                     "video": file_digest(path),
                     "entry": asdict(entry),
                     "judges": asdict(self.config),

@@ -104,23 +104,27 @@ def judge_order(
     official_quirks: bool,
     open_judge: bool = False,
 ) -> tuple[int, list[str]]:
-    """Stage 2 by one judge."""
+    """Stage 2 by one judge. `official_quirks` for the open one: see `stale_texts`, `is_yes`, and the best
+    frame is shown once among all, where the closed one sees it twice."""
     first, last = video[0], video[-1]
+    texts = entry.open_order if open_judge else entry.order
+    quirks_of_open = official_quirks and open_judge
     answers: list[str] = []
 
     def ask(frames: list[np.ndarray], description: str) -> bool:
         answers.append(judge.ask(frames, description))
-        return is_yes(answers[-1], official_quirks=official_quirks)
+        return is_yes(answers[-1], official_quirks=official_quirks, open_judge=open_judge)
 
     if retrieved is None:
         middle = video[len(video) // 2]
         groups = ([first, middle], [middle, last], [first, middle, last])
-        return order_stage([ask(g, text) for g, text in zip(groups, entry.order, strict=True)]), answers
-    between = [frame for frame, _ in (*retrieved.before, *retrieved.after)]
+        return order_stage([ask(g, text) for g, text in zip(groups, texts, strict=True)]), answers
+    after = retrieved.after[1:] if quirks_of_open else retrieved.after  # both begin or end with the best
+    between = [frame for frame, _ in (*retrieved.before, *after)]
     stage = retrieved_order_stage(
-        first=[(score, ask([first, frame], entry.order[0])) for frame, score in retrieved.before],
-        second=[(score, ask([frame, last], entry.order[1])) for frame, score in retrieved.after],
-        whole=ask([first, *between, last], entry.order[2]),
-        ignore_retrieval_of_whole=official_quirks and open_judge,
+        first=[(score, ask([first, frame], texts[0])) for frame, score in retrieved.before],
+        second=[(score, ask([frame, last], texts[1])) for frame, score in retrieved.after],
+        whole=ask([first, *between, last], texts[2]),
+        ignore_retrieval_of_whole=quirks_of_open,
     )
     return stage, answers
