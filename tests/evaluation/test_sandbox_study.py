@@ -47,6 +47,37 @@ def test_what_changes_a_video_changes_its_case_and_nothing_else_does():
     assert len(keys) == 4
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"editor.name": "gemini"}, "--levels"),
+        ({"editor.options": {"level": 2}}, "--levels"),
+        ({"reasoner.name": "paper"}, "the sandbox's rules"),
+        ({"video.num_frames": 9}, "true videos of 25 frames of 96 x 96"),
+    ],
+)
+def test_what_a_study_cannot_honour_it_refuses(changes, words):
+    with pytest.raises(PhysPlanError, match=words):
+        SandboxStudy.of_preset(changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"video.source": "/nowhere"}, "nowhere"),
+        ({"perception.encoder": {"name": "dinov2", "options": {"source": "/nowhere"}}}, "nowhere"),
+        ({"perception.depth": {"name": "depth-anything-v2", "options": {"source": "/nowhere"}}}, "nowhere"),
+        ({"reasoner.max_events": 1}, "events"),
+    ],
+)
+def test_every_other_setting_counts(changes, words):
+    """Each leads to a sentence about what it names, so it was used."""
+    config = SandboxStudy.of_preset(changes).config
+    here = Setting(scene=scene("validation", 4, phenomenon="ice", variant="tray"), config=config)
+    with pytest.raises(PhysPlanError, match=words):
+        make_video(here, Arm(name="physplan"), seed=0)
+
+
 def test_leaving_out_a_term_that_no_event_selects_needs_no_video_of_its_own():
     quick = {"video.num_inference_steps": 2, "guidance.schedule": {"repeats": [1], "travel": [1, 1]}}
     compared = arms("physplan", "no_extent", "no_position")

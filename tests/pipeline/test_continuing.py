@@ -76,6 +76,29 @@ def test_one_folder_through_all_changes(pp: PhysPlan, server: GeminiServer, ice:
     assert done_by(pp, ice, folder, prompt="the ice melts", redo=True) == list(STAGES)
 
 
+def test_no_picture_is_looked_at_twice(
+    pp: PhysPlan, ice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The keyframes' check hands on what it saw; a run that goes on after it looks again, once."""
+    seen: list[object] = []
+    real = pp.backends.segmenter.segment
+
+    def segment(image: torch.Tensor, categories: tuple[str, ...]) -> Any:
+        if len(categories) > 1:  # for one alone is a question about a consumed object
+            seen.append(categories)
+        return real(image, categories)
+
+    monkeypatch.setattr(pp.backends.segmenter, "segment", segment)
+    pp.generate(ice, PROMPT, output_dir=tmp_path / "run")
+    assert len(seen) == 4, "the first frame and three keyframes"
+    evidence = (tmp_path / "run" / "evidence.safetensors").read_bytes()
+    (tmp_path / "run" / "stages" / "evidence.json").unlink()
+    seen.clear()
+    assert done_by(pp, ice, tmp_path / "run")[0] == "evidence"
+    assert len(seen) == 4
+    assert (tmp_path / "run" / "evidence.safetensors").read_bytes() == evidence
+
+
 def test_a_full_disk_costs_only_what_was_not_written(
     pp: PhysPlan, server: GeminiServer, ice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

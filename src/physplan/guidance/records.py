@@ -72,6 +72,7 @@ class GuidanceResult:
     latents: Tensor  # clean latents [1, C, F, H, W], ready to decode
     steps: tuple[StepRecord, ...]
     ended: Ended = "finished"
+    regions: Mapping[str, Tensor] = field(default_factory=dict)  # each term's last one, by its label: [h, w]
 
     def skipped(self) -> dict[str, int]:
         """How often each term was skipped, by term and reason."""

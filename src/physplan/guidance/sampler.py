@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.gradients import Direction
@@ -45,6 +46,7 @@ def guided_sample(
     )
     tell = on_progress or (lambda seen: None)
     records: list[StepRecord] = []
+    regions: dict[str, Tensor] = {}
     ended: Ended = "finished"
     guided = bool(run.windows)
     z = clean = conditioning.latents
@@ -54,6 +56,7 @@ def guided_sample(
             for repeat in range(schedule.at(n) if guided else 0):
                 z, found, record = guided_repeat(run, z, n, repeat=repeat, number=len(records))
                 records.append(record)
+                regions |= {label: one.detach() for label, one in found.regions.items() if one is not None}
                 clean, stage = found.clean, record.stage
                 if tell(_progress(record, found, noise.num_steps)) is False:
                     guided, ended, stage = False, "unguided by request", "unguided"
@@ -67,7 +70,7 @@ def guided_sample(
                 guided, ended = False, "unguided by request"
     except StopRun:
         z, ended = clean, "stopped by request"
-    return GuidanceResult(latents=z, steps=tuple(records), ended=ended)
+    return GuidanceResult(latents=z, steps=tuple(records), ended=ended, regions=regions)
 
 
 def anchor_windows(

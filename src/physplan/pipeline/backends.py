@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 
-from physplan.calls.gateway import CallPolicy
+from physplan.calls.gateway import CallPolicy, CallRecord
 from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.keyframes import KeyframeEditor
@@ -25,6 +25,13 @@ from physplan.registry import Registry, did_you_mean
 from physplan.video.loading import DTYPES, LoadOptions, load_video_model
 from physplan.video.protocol import VideoModel
 from physplan.video.published import PUBLISHED
+
+OnCall = Callable[[CallRecord], None]
+
+
+class Eyes(TypedDict):
+    segmenter: Segmenter
+    depth: DepthEstimator
 
 
 class Backends:
@@ -44,6 +51,11 @@ class Backends:
     @cached_property
     def encoder(self) -> FeatureEncoder:
         return self._load(ENCODERS, self.config.perception.encoder)  # type: ignore[no-any-return]
+
+    @property
+    def eyes(self) -> Eyes:
+        """What looks at pictures: the segmenter and the depth estimator."""
+        return {"segmenter": self.segmenter, "depth": self.depth}
 
     @cached_property
     def video(self) -> VideoModel:
@@ -65,17 +77,18 @@ class Backends:
         )
         return load_video_model(video.source or PUBLISHED[video.model].repo, options)
 
-    def reasoner(self, calls: Path) -> Reasoner:
+    def reasoner(self, calls: Path | None, on_call: OnCall | None = None) -> Reasoner:
         wanted = self.config.reasoner
         settings = replace(
             self._calls(calls, wanted.base_url),
+            on_call=on_call,
             model=wanted.model,
             temperature=wanted.temperature,
             max_output_tokens=wanted.max_output_tokens,
         )
         return make_reasoner(wanted.name, settings)
 
-    def editor(self, calls: Path) -> KeyframeEditor:
+    def editor(self, calls: Path | None) -> KeyframeEditor:
         wanted = self.config.editor
         kind = EDITORS.load(wanted.name)
         if hasattr(kind, "connect"):
@@ -95,7 +108,7 @@ class Backends:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
-    def _calls(self, folder: Path, base_url: str | None) -> CallSettings:
+    def _calls(self, folder: Path | None, base_url: str | None) -> CallSettings:
         run = self.config.runtime
         return CallSettings(
             folder=folder,

@@ -16,7 +16,7 @@ from PIL import Image
 from physplan.calls.ledger import Ledger, Totals
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
-from physplan.pipeline import stages
+from physplan.pipeline import stored_stages as stages
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, Source
 from physplan.pipeline.config_loading import load_config
@@ -122,7 +122,7 @@ class PhysPlan:
         with self._run(output_dir, redo, on_event, overrides=overrides, **given) as run:
             if run.folder.record("latents") is None:
                 check_fits(run)
-            for stage in stages.GUIDED if run.guided else stages.UNGUIDED:
+            for stage in stages.stages_of(run):
                 stages.do_stage(run, stage)
             if output_dir is not None:
                 from physplan.report import write_report

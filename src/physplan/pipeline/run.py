@@ -9,6 +9,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 from PIL import Image
@@ -22,7 +23,7 @@ from physplan.keyframes.framing import fit as fit_keyframe
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, Inputs
 from physplan.pipeline.config_loading import to_plain
-from physplan.pipeline.events import OnEvent, RunEvent, silent
+from physplan.pipeline.events import OnEvent, RunEvent, Tell, silent
 from physplan.pipeline.stage_keys import deciding_settings, differences, digest
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import check_frames, check_prompt
@@ -30,6 +31,9 @@ from physplan.reasoning.recheck import recheck
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder, layout
 from physplan.video.fit import Fit, fit_picture
+
+if TYPE_CHECKING:
+    from physplan.pipeline.stages import Sightings
 
 AnyPicture = Picture | Image.Image | str | os.PathLike[str]
 
@@ -46,6 +50,7 @@ class Run:
     plan: EventChain | None = None  # when one was given
     keyframes: tuple[Image.Image, ...] | None = None  # when they were given
     on_event: OnEvent = field(default=silent)
+    seen: list[Sightings] = field(default_factory=list)  # handed from the keyframes' check to the evidence
 
     @property
     def calls(self) -> Path:
@@ -55,8 +60,19 @@ class Run:
     def guided(self) -> bool:
         return self.inputs.method != "base"
 
-    def report(self, stage: str, message: str, *, done: float = 0.0, total: float = 0.0) -> None:
-        self.on_event(RunEvent(stage=stage, kind="progress", message=message, done=done, total=total))
+    def tell(self, stage: str) -> Tell:
+        """How this stage says what it is doing."""
+
+        def tell(
+            message: str, *, done: float = 0.0, total: float = 0.0, remaining: float | None = None
+        ) -> None:
+            self.on_event(
+                RunEvent(
+                    stage=stage, kind="progress", message=message, done=done, total=total, remaining=remaining
+                )
+            )
+
+        return tell
 
 
 def prepare_run(

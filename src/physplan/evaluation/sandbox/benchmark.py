@@ -19,7 +19,7 @@ from physplan.evaluation.physics_iq.benchmark import Pair, PhysicsIQConfig, read
 from physplan.evaluation.provenance import provenance
 from physplan.evaluation.sandbox.arms import MAIN_ARMS, Arm
 from physplan.evaluation.sandbox.measure import make_measure
-from physplan.evaluation.sandbox.scenes import Setting, weights_digest
+from physplan.evaluation.sandbox.scenes import Setting, check_honoured, weights_digest
 from physplan.evaluation.sandbox.table import make_table
 from physplan.evaluation.tables import Table
 from physplan.pipeline.config import Config
@@ -50,6 +50,7 @@ class SandboxStudy:
             raise PhysPlanError(f"The world has the splits {', '.join(SPLITS)}, not {self.split!r}.")
         if min(self.scenes, self.seeds, len(self.arms)) < 1:
             raise PhysPlanError("A study needs at least one scene, one seed and one method.")
+        check_honoured(self.config)
 
     @classmethod
     def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> SandboxStudy:
@@ -112,8 +113,9 @@ def make_case(study: SandboxStudy, index: int, arm: Arm, seed: int) -> Case:
         drawing = {
             "level": arm.level,
             "plan": arm.plan,
-            "reasoner": config.reasoner.name,
+            "reasoner": to_plain(config.reasoner),
             "editor": to_plain(config.editor),
+            "perception": to_plain(config.perception),
             "guidance": to_plain(arm.guidance(config)),
         }
     return Case(
