@@ -14,7 +14,18 @@ from physplan.cli.evaluate import BENCHMARKS
 from physplan.evaluation.cases import Case, CaseStore
 from physplan.evaluation.engine import EngineConfig, run_cases
 
-COMMANDS = ("physics-iq", "phygenbench", "vbench", "fid", "fvd", "failures", "cost", "status", "paper")
+COMMANDS = (
+    "physics-iq",
+    "phygenbench",
+    "vbench",
+    "fid",
+    "fvd",
+    "checks",
+    "failures",
+    "cost",
+    "status",
+    "paper",
+)
 
 
 HEAVY = ("torch", "numpy", "cv2", "ray", "av", "matplotlib", "transformers")

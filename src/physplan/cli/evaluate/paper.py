@@ -18,7 +18,9 @@ def add_parser(subparsers: Any) -> None:
     parser = make_parser(
         subparsers, "paper", help="a table of the paper, as reported there", examples=EXAMPLES, run=run
     )
-    parser.add_argument("table", help="physics-iq, ablation, phygenbench, vbench, frechet, failures, cost-*")
+    parser.add_argument(
+        "table", help="physics-iq, ablation, phygenbench, vbench, frechet, checks, failures, cost-*"
+    )
     add_output(parser, plot=False, reported=False)
 
 
