@@ -27,6 +27,8 @@ def path_points(moving: Motion) -> tuple[Point, ...]:
     if moving.law == "rest":
         return (0.0, 0.5), (1.0, 0.5)
     way = Way(start=(0.0, 0.4), end=(1.0, 1.0), pivot=(0.5, 0.1), radius=0.2)
+    if moving.law == "tip":
+        shape, way = motion(moving.o, "tip", angle=90.0), Way(start=(0, 0), end=(1, 1), pivot=(0, 1))
     moments = [moment(shape, way, u, "arrive") for u in times]
     if LAWS[moving.law].moves and moving.law in ("projectile", "swing", "tip"):
         return _fitted([m.place for m in moments])

@@ -40,7 +40,9 @@ def moment(motion: Motion, way: Way, u: float, phase: Phase = "change") -> Momen
     u = min(max((u - begins) / max(ends - begins, 1e-9), 0.0), 1.0)
     if LAWS[motion.law].moves:
         progress, angle = _progress(motion, way, u)
-        return Moment(place=_place(motion, way, u, progress), progress=progress, angle=angle)
+        there = 0.0 if (phase == "leave" and u >= 1) or (phase == "arrive" and u <= 0) else 1.0
+        place = _place(motion, way, u, progress)
+        return Moment(place=place, progress=progress, angle=angle, opacity=there)
     place = way.end if phase == "arrive" else way.start if phase == "leave" else _between(way, u)
     progress = math.sqrt(u) if motion.law == "spread" else u
     there = progress if phase == "arrive" else 1 - progress
