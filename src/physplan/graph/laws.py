@@ -73,7 +73,9 @@ def _progress(motion: Motion, way: Way, u: float) -> tuple[float, float]:
         p = (1 - math.cos(math.pi * (2 * round(motion.number("returns")) + 1) * u)) / 2
         return p, math.degrees(_arc(way)[1]) * p if way.pivot else 0.0
     if motion.law == "tip":
-        return u * u, motion.number("angle") * u * u
+        speed = motion.number("speed")
+        p = speed * u + (1 - speed) * u * u
+        return p, motion.number("angle") * p
     return u, 0.0
 
 

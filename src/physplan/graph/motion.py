@@ -91,9 +91,10 @@ _LAWS = (
     ),
     _law(
         "tip",
-        "turned about its lower edge by `angle` u^2",
+        "turned about its lower edge by `angle` p, p = s u + (1 - s) u^2",
         moves=True,
         angle=_number("degrees, clockwise", -180, 180, 90.0),
+        speed=_number(_SPEED.format("starts"), 0, 1, 0.0),
     ),
     _law("grow", "size = u; from the old size to the new", moves=False),
     _law("shrink", "size = 1 - u; from the old size to the new", moves=False),

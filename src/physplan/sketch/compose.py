@@ -126,9 +126,10 @@ def _layers(frame: int, id: str, own: list[Leg], first: Posed | None, canvas: Te
 
 
 def _at_rest(posed: Posed) -> list[Tensor]:
-    whole = posed.halo.to(posed.around.dtype)
+    if posed.cut.mask is posed.seen:  # in the picture it is cut from: exactly as it is there
+        return [_cut_hard(posed.around, posed.halo | posed.seen)]
     layer = placed(posed.cut.layer, posed.cut.centre, posed.place)
-    return [torch.cat([posed.around * whole, whole[None]]), layer]
+    return [_cut_hard(posed.around, posed.halo), layer]
 
 
 def _moving(leg: Leg, at: Moment) -> list[Tensor]:
@@ -158,6 +159,11 @@ def _weights(leg: Leg, at: Moment) -> list[tuple[Posed, float]]:
         return [(posed, 1.0)]
     if not LAWS[leg.motion.law].moves and leg.motion.law not in ("grow", "shrink"):
         return [(leg.before, 1.0), (leg.after, at.progress)]
+    if leg.motion.law in TURNING:  # it is the same thing all the way: its own look almost to the end
+        return [
+            (leg.before, 1 - _smooth((at.progress - 0.9) * 10)),
+            (leg.after, _smooth((at.progress - 0.8) * 10)),
+        ]
     late, early = _smooth((at.progress - 0.5) * 2), _smooth(at.progress * 2)
     return [(leg.before, 1 - late), (leg.after, early)]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from physplan.graph import EventChain, Motion, motion_of
+from physplan.graph import EventChain, Motion, motion, motion_of
 from physplan.graph.laws import Phase, Way
 from physplan.graph.motion import LAWS
 from physplan.graph.moving import pivot_of
@@ -44,15 +44,20 @@ def legs(chain: EventChain, stage: Stage) -> tuple[dict[str, list[Leg]], list[st
     notes: list[str] = []
     for id, entries in stage.actors.items():
         current = posed_first(id, stage) if id in stage.first.masks else None
+        turned = 0.0  # by events whose keyframe does not show the object
         for change in entries:
             after = None if change.goes else _posed_after(id, change, current, stage)
             if after is None and not change.goes:
                 notes.append(f"{id} is not seen in keyframe {change.event + 1}: it stays as it was")
+                turned += _turn(_law(chain, id, change))
                 continue
             if after is None and current is None:
                 continue
-            found.setdefault(id, []).append(_leg(chain, stage, id, change, current, after))
-            current = after
+            law = _law(chain, id, change)
+            if law.law == "tip" and turned:
+                law = motion(id, "tip", **{**dict(law.parameters), "angle": _turn(law) + turned})
+            found.setdefault(id, []).append(_leg(chain, stage, id, change, law, current, after))
+            current, turned = after, 0.0
     return found, notes
 
 
@@ -102,12 +107,26 @@ def _nearness(frame: KeyframeEvidence, mask: Tensor) -> float:
     return float(frame.depth[mask].median())
 
 
+def _law(chain: EventChain, id: str, change: Change) -> Motion:
+    event = chain.events[change.event]
+    return motion_of(id, chain.graphs[change.event], event.delta, event.edits, event.motion)
+
+
+def _turn(law: Motion) -> float:
+    return law.number("angle") if law.law == "tip" else 0.0
+
+
 def _leg(
-    chain: EventChain, stage: Stage, id: str, change: Change, before: Posed | None, after: Posed | None
+    chain: EventChain,
+    stage: Stage,
+    id: str,
+    change: Change,
+    law: Motion,
+    before: Posed | None,
+    after: Posed | None,
 ) -> Leg:
     event = chain.events[change.event]
     graph = chain.graphs[change.event]
-    law = motion_of(id, graph, event.delta, event.edits, event.motion)
     height = float(stage.plate.shape[-2])
     here = before or after
     assert here is not None
