@@ -44,7 +44,7 @@ bench-graph: $(VENV)/.base ## Checks and apply per second, at 40 and at 400 node
 	$(BIN)/python benchmarks/graph.py
 
 bench-plan: $(VENV)/.dev ## The planner's own time, and that independent calls run side by side
-	PYTHONPATH=tests:tests/reasoning $(BIN)/python benchmarks/plan.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/plan.py
 
 bench-scale: $(VENV)/.dev ## Cases per second with 1 and 2 workers, and the engine's overhead per case
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scale.py --ray

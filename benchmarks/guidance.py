@@ -23,26 +23,27 @@ from benchmarks.pictures import ColourFeatures, box, disc, evidence_of, ground_d
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, GraphEdit, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
+from physplan.guidance.bystanders import KeepBystanders
 from physplan.guidance.config import MeasureConfig
 from physplan.guidance.gradients import Direction, direction
-from physplan.guidance.keep import KeepBystanders
 from physplan.guidance.previews import Look, anchors_of
-from physplan.guidance.sampler import anchor_windows, events_of, window_of
+from physplan.guidance.repeat import events_of, window_of
+from physplan.guidance.sampler import anchor_windows
 from physplan.perception import DepthEstimator, Evidence, FeatureEncoder
 from physplan.video.protocol import VideoModel
 
 EVENTS = (1, 3, 5, 7)
-FAST = GuidanceConfig(combine_at="features", unconditional_grad=False)
+FAST = GuidanceConfig(gradient="fused", combine_at="features", unconditional_grad=False)
 KEPT = replace(FAST, events_per_repeat=1, keep=True, measure=MeasureConfig(count="named"))
 METHODS = {
     "frame_guidance": FRAME_GUIDANCE,
     "exact": GuidanceConfig(),
-    "fused": replace(FAST, gradient="fused"),
-    "direct": replace(FAST, gradient="direct"),
-    "fused, by turns": replace(FAST, gradient="fused", events_per_repeat=1),
-    "direct, by turns": replace(FAST, gradient="direct", events_per_repeat=1),
-    "fused, turns, keep": replace(KEPT, gradient="fused"),
-    "direct, turns, keep": replace(KEPT, gradient="direct"),
+    "fused": FAST,
+    "direct": FAST.with_gradient("direct"),
+    "fused, by turns": replace(FAST, events_per_repeat=1),
+    "direct, by turns": replace(FAST.with_gradient("direct"), events_per_repeat=1),
+    "fused, turns, keep": KEPT,
+    "direct, turns, keep": KEPT.with_gradient("direct"),
     "fused, terms apart": GuidanceConfig(gradient="fused"),
 }
 
@@ -119,7 +120,7 @@ def tiny_cogvideox() -> Bench:
 
 
 def sandbox() -> Bench:
-    from physplan.pipeline.reading import load_config
+    from physplan.pipeline.config_loading import load_config
     from physplan.sandbox.components import load_depth, load_encoder, load_video
     from physplan.sandbox.video import SIZE
     from physplan.sandbox.world.render import FRAMES
@@ -210,10 +211,10 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[],
     )
     looks = anchors_of(objective, windows)
     if config.keep:
-        watch = KeepBystanders(chain, evidence, size=bench.size, device=bench.model.device)
-        frame, event = watch.turn(0)
+        bystanders = KeepBystanders(chain, evidence, size=bench.size, device=bench.model.device)
+        frame, event = bystanders.turn(0)
         window = window_of(bench.model, conditioning, frame, config)
-        looks.append(Look(objective=watch, event=event, window=window, anchor=False))
+        looks.append(Look(objective=bystanders, event=event, window=window, anchor=False))
 
     def once() -> Direction:
         return direction(

@@ -21,12 +21,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import melting
 from PIL import Image
-from sites import Site
 
+import melting
 from loopback import Answer, Asked, GeminiServer, Respond
 from physplan.reasoning import plan
+from sites import Site
 
 PLANS = 20
 SLOW_PLANS = 5

@@ -22,7 +22,7 @@ from PIL import Image, ImageDraw
 from physplan.errors import PhysPlanError
 from physplan.graph import RELATIONS, EventChain, GraphError, StateGraph
 from physplan.keyframes.protocol import EditRequest
-from physplan.perception import first_frame_evidence
+from physplan.perception import first_frame_evidence, look
 from physplan.perception.images import to_tensor
 from physplan.reasoning import PlanRecord, plan
 from physplan.sandbox.editor import SandboxEditor
@@ -135,7 +135,8 @@ def contact_sheet(
         clip = world.render(size=size)
         picture = Image.fromarray(clip.frames[0])
         chain = plan(SandboxReasoner(segmenter=segmenter, depth=depth), picture, world.prompt, FRAMES)
-        first = first_frame_evidence(chain.graph, to_tensor(picture), segmenter=segmenter, depth=depth)
+        seen = look(chain.graph, to_tensor(picture), segmenter=segmenter, depth=depth)
+        first = first_frame_evidence(chain.graph, seen)
         tiles = [picture]
         for index, event in enumerate(chain.events):
             request = EditRequest(

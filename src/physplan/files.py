@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+# Of what is being written. Nobody else's files are called so; only the owner of a folder removes them there.
+TEMPORARY = ".physplan-unfinished-"
 # Read once, at import: it can only be read by setting it, which two threads at a time would do wrong.
 _UMASK = os.umask(0)
 os.umask(_UMASK)
@@ -23,7 +25,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
+    handle, name = tempfile.mkstemp(prefix=TEMPORARY, suffix=target.suffix, dir=target.parent)
     os.close(handle)
     temporary = Path(name)
     try:

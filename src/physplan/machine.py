@@ -142,11 +142,11 @@ def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missi
 def video_memory(model: str) -> dict[str, Any] | None:
     """Estimated peak GB of a published video model at its own size, by gradient mode and events."""
     from physplan.video.estimates import estimates
-    from physplan.video.presets import VIDEO_PRESETS
+    from physplan.video.published import PUBLISHED
 
     if model not in estimates():
         return None
-    preset = VIDEO_PRESETS[model]
+    preset = PUBLISHED[model]
     size = f"{preset.num_frames} frames of {preset.width} x {preset.height}"
     return {"model": model, "size": size, "peak_gb": estimates()[model]}
 

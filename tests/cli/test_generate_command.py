@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 from PIL import Image
+from tests import melting
 from tests.pipeline import tiny_pipelines
-from tests.reasoning import melting
 
 from loopback import GeminiServer
 from physplan.cli import main
@@ -217,3 +217,21 @@ def test_ctrl_c_ends_with_a_sentence(
     monkeypatch.setattr(stages, "plan", interrupted)
     assert generate("-o", "run") == 130
     assert "Stopped. The same command goes on where this one was" in capsys.readouterr().err
+
+
+def test_a_folder_with_other_peoples_files_is_refused_and_left_as_it_was(
+    generate: Generate, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in (".pre-commit-config.yaml", ".ssh-keys", ".physplan-unfinished-notes"):
+        (tmp_path / name).write_text("mine")
+    (tmp_path / ".vscode-server").mkdir()
+    (tmp_path / ".vscode-server" / "state-1.json").write_text("mine")
+
+    def held() -> dict[str, bytes]:
+        files = (path for path in tmp_path.rglob("*") if path.is_file())
+        return {str(path.relative_to(tmp_path)): path.read_bytes() for path in files}
+
+    before = held()
+    assert generate("-o", ".") == 2
+    assert "holds files that are not of a PhysPlan run (.pre-commit-config.yaml and" in one_sentence(capsys)
+    assert held() == before

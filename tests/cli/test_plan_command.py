@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+import melting
 from loopback import Answer, Asked, GeminiServer, OpenAIServer
 from physplan.cli import main
 from physplan.graph import EventChain
-from reasoning import melting
+from physplan.video.published import PUBLISHED
 
 Plan = Callable[..., int]
 
@@ -56,7 +57,9 @@ def test_a_plan_its_progress_its_table_and_its_cost(
     assert "keyframe 3: Replace the ice cube" in shown.out
     assert "Calls: 8 answered, 0 retries, 8000 tokens in, 1600 out" in shown.out
     chain = EventChain.load("plan.json")
-    assert chain.anchors == (14, 29, 41)
+    video = PUBLISHED["cogvideox-5b" if kind is GeminiServer else "ltx"]
+    assert chain.num_frames == video.num_frames, "the preset's"
+    assert chain.provenance["image"]["size"] == [video.width, video.height], "the fitted picture"
     assert len(chain.provenance["calls"]) == 8
     assert {"sha256", "size"} <= set(chain.provenance["image"])
 
@@ -161,7 +164,8 @@ def test_statistics_are_a_table(run: Plan, capsys: pytest.CaptureFixture[str]) -
         (["--prompt", "x" * 10_000], "has 10000 characters, the limit is 2000"),
         (["--prompt", "a\x1b[2Jb"], "control characters"),
         (["--frames", "1"], "1 frames cannot hold a plan"),
-        (["--frames", "-5"], "-5 frames cannot hold a plan"),
+        (["--frames", "-5"], "video.num_frames is -5"),
+        (["--set", "video.frames=5"], "There is no setting video.frames. Did you mean 'num_frames'"),
         (["--preset", "papr"], "Did you mean 'paper'"),
         (["--base-url", "nonsense"], "must look like https://host/v1"),
         (["--budget", "-1"], "must be an amount in USD"),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from physplan.calls.ledger import Ledger
 from physplan.errors import PhysPlanError
 from physplan.evaluation.cost import call_table, growth, read_runs, stage_table, total_table
-from physplan.reasoning.ledger import Ledger
 
 
 def write_run(folder: Path, *, method: str, events: int, calls: int) -> None:

@@ -11,10 +11,21 @@ import evaluation_standin as standin
 import pytest
 
 from physplan.cli.evaluate import BENCHMARKS
-from physplan.evaluation.cases import CaseStore
+from physplan.evaluation.cases import Case, CaseStore
 from physplan.evaluation.engine import EngineConfig, run_cases
 
-COMMANDS = ("physics-iq", "phygenbench", "vbench", "fid", "fvd", "failures", "cost", "status", "paper")
+COMMANDS = (
+    "physics-iq",
+    "phygenbench",
+    "vbench",
+    "fid",
+    "fvd",
+    "checks",
+    "failures",
+    "cost",
+    "status",
+    "paper",
+)
 
 
 HEAVY = ("torch", "numpy", "cv2", "ray", "av", "matplotlib", "transformers")
@@ -68,8 +79,49 @@ def test_status_shows_partial_results(tmp_path: Path, evaluate_command) -> None:
     assert "value" in out
     code, out, _ = evaluate_command("status", tmp_path, "--json")
     assert json.loads(out)["missing"] == 3
+    code, _, _ = evaluate_command("status", tmp_path, "-o", tmp_path / "status.json")
+    assert json.loads((tmp_path / "status.json").read_text()) == json.loads(out)
     assert claim is not None
     claim.release()
     code, _, err = evaluate_command("status", tmp_path / "none")
     assert code == 2
     assert "There is no folder" in err
+
+
+def test_status_never_averages_across_methods(tmp_path: Path, evaluate_command) -> None:
+    cases = [
+        Case(name=f"{group} {i}", identity={"seed": i, "steps": 10}, group=group)
+        for group in ("base", "physplan")
+        for i in range(2)
+    ]
+    results = run_cases(cases, standin.setup, tmp_path).results
+    _, out, _ = evaluate_command("status", tmp_path, "--json")
+    groups = json.loads(out)["groups"]
+    for group in ("base", "physplan"):
+        values = [result["value"] for name, result in results.items() if name.startswith(group)]
+        assert groups[group]["done"] == 2
+        assert groups[group]["means"]["value"] == pytest.approx(sum(values) / 2)
+    _, out, _ = evaluate_command("status", tmp_path)
+    assert "base (n = 2)" in out
+    assert "physplan (n = 2)" in out
+
+
+def test_an_older_folder_of_the_sandbox_study_is_read_method_by_method(tmp_path: Path) -> None:
+    entries = [{"name": "a", "identity": {"arm": "base"}}, {"name": "b", "identity": {"scene": 1}}]
+    (tmp_path / "manifest.json").write_text(json.dumps(entries))
+    assert [case.group for case in CaseStore(tmp_path).manifest()] == ["base", ""]
+
+
+@pytest.mark.parametrize(
+    "command", [name for name in (*COMMANDS, "sandbox") if name not in ("status", "paper")]
+)
+def test_every_benchmark_writes_prints_and_compares(command: str, evaluate_command) -> None:
+    _, out, _ = evaluate_command(command, "--help")
+    assert all(option in out for option in ("--reported", "--json", "-o FILE", "--format"))
+
+
+def test_a_table_of_the_paper_as_json(evaluate_command, tmp_path: Path) -> None:
+    code, out, _ = evaluate_command("paper", "frechet", "--json", "-o", tmp_path / "paper.json")
+    assert code == 0
+    assert json.loads(out)["rows"][-1]["cells"] == [45.4, 500.2, 47.7, 495.6]
+    assert json.loads((tmp_path / "paper.json").read_text()) == json.loads(out)

@@ -14,7 +14,9 @@ from loopback import Answer, Asked, GeminiServer, OpenAIServer
 from physplan.errors import PhysPlanError
 from physplan.evaluation.phygenbench.aggregate import aggregate, combine, normalise_law
 from physplan.evaluation.phygenbench.dataset import load_entries
-from physplan.evaluation.phygenbench.judges import connect_judge, read_choice
+from physplan.evaluation.phygenbench.judges import connect_judge
+from physplan.evaluation.phygenbench.judging import judge_order, retrieve_middle
+from physplan.evaluation.phygenbench.protocol import Judges
 from physplan.evaluation.phygenbench.scorers import Blip2Scorer, ClipRanker
 from physplan.evaluation.phygenbench.stages import (
     PhenomenonScore,
@@ -25,8 +27,10 @@ from physplan.evaluation.phygenbench.stages import (
     order_stage,
     phenomena_stage,
     phenomenon,
+    read_choice,
     retrieved_order_stage,
 )
+from physplan.evaluation.pixels import clip_input
 
 
 def scored(category: str, single=0, multi_gpt=0, multi_llava=0, video_gpt=0, video_intern=0, law="Gravity"):
@@ -180,6 +184,14 @@ def test_quirk_no_is_found_inside_words_before_yes(answer: str, meant: bool, off
     assert is_yes(answer, official_quirks=True) is official
 
 
+def test_quirk_of_the_open_judge_the_reason_is_searched_too() -> None:
+    answer = '{"choice": "Yes", "reason": "nothing contradicts it"}'
+    assert is_yes(answer)
+    assert is_yes(answer, official_quirks=True)
+    assert is_yes(answer, open_judge=True)
+    assert not is_yes(answer, official_quirks=True, open_judge=True)
+
+
 def test_order_counts_the_three_answers() -> None:
     assert order_stage([True, False, True]) == 2
 
@@ -208,6 +220,8 @@ def test_the_frames_looked_at() -> None:
 
 # The user's copy, and judges
 
+JUDGES = ("closed_order", "closed_choice", "open_order", "open_choice")
+
 
 def write_questions(folder: Path) -> Path:
     """Two entries in the form of the real files: one literal middle frame, one retrieved."""
@@ -235,8 +249,12 @@ def write_questions(folder: Path) -> Path:
         "prompts": base,
         "single_question": [b | {"singleimage_question": questions[: 2 - i]} for i, b in enumerate(base)],
         "multi_question": [
-            b | {"multiimage_question": {"Retrieval Prompt": m, "Description1": "d1", "Description2": "d2"}}
-            for b, m in zip(base, middles, strict=True)
+            b
+            | {
+                "multiimage_question": {"Retrieval Prompt": m}
+                | {f"Description{j}": f"{d}{j}" for j in (1, 2)}
+            }
+            for b, m, d in zip(base, middles, "de", strict=True)
         ],
         "explicit_prompts": [b | {"explicit_caption": "all of it"} for b in base],
         "video_question": [
@@ -254,6 +272,46 @@ def test_the_users_copy_is_read(tmp_path: Path) -> None:
     assert first.choices == ("c1", "c2", "c3", "c4")
     assert second.middle == "pin in the balloon"
     assert second.video(Path("v")) == Path("v/output_video_2.mp4")
+
+
+class Onlooker:
+    """Fixed scores and answers; remembers what it was shown and asked."""
+
+    name = "onlooker"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[list[int], str]] = []
+
+    def rank(self, frames, text):
+        return np.array([frame[0, 0, 0] == 20 for frame in frames], float)
+
+    def score(self, frame, text):
+        return 0.9
+
+    def ask(self, frames, description):
+        self.asked.append(([int(frame[0, 0, 0]) for frame in frames], description))
+        return "Yes"
+
+
+def test_quirks_of_the_open_judge_old_texts_and_the_best_frame_once(tmp_path: Path) -> None:
+    video = np.arange(32, dtype=np.uint8)[:, None, None, None] * np.ones((1, 4, 4, 3), np.uint8)
+    folder = write_questions(tmp_path / "data")
+    assert load_entries(folder)[1].open_order == ("e1", "e2", "all of it")
+    entry = load_entries(folder, official_quirks=True)[1]
+    assert entry.open_order == ("d1", "d2", "all of it")  # of the prompt before
+    assert entry.order == ("e1", "e2", "all of it")
+    judges = Judges(**dict.fromkeys(("ranker", "scorer", *JUDGES), Onlooker()))
+    retrieved = retrieve_middle(video, entry, judges)
+    for quirks, opened, texts, shown in (
+        (False, False, "e", [0, 19, 20, 20, 21, 31]),
+        (True, False, "e", [0, 19, 20, 20, 21, 31]),
+        (True, True, "d", [0, 19, 20, 21, 31]),
+    ):
+        judge = Onlooker()
+        stage, _ = judge_order(video, entry, judge, retrieved, official_quirks=quirks, open_judge=opened)
+        assert stage == 3
+        assert [text for _, text in judge.asked[:-1]] == [f"{texts}1"] * 2 + [f"{texts}2"] * 2
+        assert judge.asked[-1] == (shown, "all of it")
 
 
 def test_a_missing_key_is_named(tmp_path: Path) -> None:
@@ -274,6 +332,19 @@ def models(tmp_path_factory) -> dict[str, str]:
 def frames(count: int = 6) -> list[np.ndarray]:
     rng = np.random.default_rng(1)
     return list(rng.integers(0, 255, (count, 40, 56, 3)).astype(np.uint8))
+
+
+def test_frames_reach_clip_as_through_its_own_processor() -> None:
+    from PIL import Image
+    from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+
+    pictures = np.random.default_rng(0).integers(0, 256, (3, 200, 277, 3)).astype(np.uint8)
+    processor = CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
+    images = [Image.fromarray(picture) for picture in pictures]
+    expected = processor(images=images, return_tensors="pt")["pixel_values"]
+    levels = (clip_input(pictures, 32) - expected).abs() * 255 * 0.27
+    assert levels.max() < 1.1  # a grey level, where a half is rounded the other way
+    assert levels.mean() < 0.15
 
 
 def test_clip_ranks_frames_by_cosine_similarity(models) -> None:
@@ -320,12 +391,12 @@ def test_a_judge_asks_over_the_real_protocol_and_pays_once(
         monkeypatch.setenv("OPENAI_API_KEY", server.key)
         monkeypatch.setenv("GEMINI_API_KEY", server.key)
         judge = connect_judge(f"{provider}:some-model@{server.url}", tmp_path)
-        assert judge.ask(frames(2), "the ice melts") == "Yes"
+        assert json.loads(judge.ask(frames(2), "the ice melts"))["choice"] == "Yes"
         assert judge.choose(frames(5), "ice", "melting", ["a", "b", "c", "d"]) == 2
         assert [len(asked.images) for asked in server.asked] == [2, 5]
         assert "the ice melts" in server.asked[0].text
         again = connect_judge(f"{provider}:some-model@{server.url}", tmp_path)
-        assert again.ask(frames(2), "the ice melts") == "Yes"
+        assert is_yes(again.ask(frames(2), "the ice melts"))
         assert len(server.asked) == 2
 
 

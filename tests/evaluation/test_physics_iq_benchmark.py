@@ -13,7 +13,9 @@ from evaluation_videos import write_video
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.physics_iq import compare, mean_metrics, motion_masks, physics_iq_score
-from physplan.evaluation.physics_iq.dataset import check_generated, load_benchmark, read_descriptions
+from physplan.evaluation.physics_iq.dataset import check_generated, load_videos, read_descriptions
+from physplan.evaluation.physics_iq.masks import iter_motion_masks, lossy_round_trip, resize_masks
+from physplan.evaluation.physics_iq.score import official_variance
 from physplan.evaluation.videos import read_video
 
 FPS = 4
@@ -148,7 +150,7 @@ def test_every_fault_gets_its_own_sentence_up_to_a_limit(generated: Path) -> Non
 def test_real_videos_of_another_frame_rate_are_refused(benchmark, generated: Path) -> None:
     replace_all(generated, square(0, frames=40), fps=8)
     with pytest.raises(PhysPlanError, match=r"has 4 frames a second, the generated videos have 8"):
-        load_benchmark(
+        load_videos(
             generated, benchmark["real"] / "split-videos/testing-videos/4FPS", benchmark["descriptions"]
         )
 
@@ -160,7 +162,7 @@ def test_a_missing_take_is_named(benchmark, tmp_path: Path) -> None:
         if not path.name.startswith("0240_"):
             os.link(path, real / path.name)
     with pytest.raises(PhysPlanError, match=r"lacks take 2 of 0042 \(trimmed-scene-13, perspective-right\)"):
-        load_benchmark(benchmark["generated"], real, benchmark["descriptions"])
+        load_videos(benchmark["generated"], real, benchmark["descriptions"])
 
 
 @pytest.mark.parametrize(
@@ -192,8 +194,8 @@ def test_the_command_scores_the_whole_benchmark(benchmark, evaluate_command, tmp
     output, plot = tmp_path / "iq.json", tmp_path / "iq.svg"
     (benchmark["generated"] / "generation.json").write_text('{"settings": {"seed": 3}}')
     arguments = ("--generated", benchmark["generated"], "--real", benchmark["real"])
-    arguments += ("--descriptions", benchmark["descriptions"], "-o", output)
-    code, out, _ = evaluate_command("physics-iq", *arguments, "--reported", "--plot", plot, "--label", "ours")
+    arguments += ("--descriptions", benchmark["descriptions"], "-o", output, "--exact")
+    code, out, _ = evaluate_command("physics-iq", *arguments, "--plot", plot, "--label", "ours")
     assert code == 0
     result = json.loads(output.read_text())
 
@@ -225,7 +227,6 @@ def test_the_command_scores_the_whole_benchmark(benchmark, evaluate_command, tmp
     assert result["provenance"]["versions"]["physplan"]
     assert result["generation"] == {"settings": {"seed": 3}}
     assert "ours" in out
-    assert "reported" in out
     assert plot.read_text().startswith("<?xml")
 
     # the Verified protocol reuses every measurement, and only the score differs
@@ -237,3 +238,32 @@ def test_the_command_scores_the_whole_benchmark(benchmark, evaluate_command, tmp
         p: p.stat().st_mtime_ns for p in output.with_suffix(".cases").glob("cases/*/result.json")
     } == before
     assert len(before) == 198
+
+
+def test_the_default_is_the_official_number_and_only_that_stands_beside_the_papers(
+    benchmark, evaluate_command
+) -> None:
+    import cv2
+
+    arguments = ("--generated", benchmark["generated"], "--real", benchmark["real"])
+    arguments += ("--descriptions", benchmark["descriptions"], "--reported")
+    code, out, _ = evaluate_command("physics-iq", *arguments, "--json")
+    assert code == 0
+    result = json.loads(out)
+    at_size = {}
+    for shift in (0, 2, 4, 8):
+        video = read_video(benchmark["root"] / f"shift{shift}.mp4")
+        masks = resize_masks(lossy_round_trip(iter_motion_masks(video), fps=FPS), (16, 12))
+        at_size[shift] = np.stack([cv2.resize(f, (16, 12)) for f in video]), masks
+    per_shift = {s: compare(*at_size[0], *at_size[s], official_rounding=True) for s in at_size}
+    shifts = [4] * 114 + [0] * 45 + [8] * 24 + [4] * 15
+    overall = physics_iq_score(mean_metrics([per_shift[s] for s in shifts]), official_variance(per_shift[2]))
+    assert result["unclipped_score"] == pytest.approx(overall, abs=1e-9)
+    settings = result["provenance"]["settings"]
+    assert settings["lossy_masks"]
+    assert settings["official_rounding"]
+    for other in (["--exact"], ["--protocol", "verified"]):
+        code, out, err = evaluate_command("physics-iq", *arguments, *other)
+        assert code == 2
+        assert "The paper reports the official number of the original protocol" in err
+        assert out == ""

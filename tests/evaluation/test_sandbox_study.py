@@ -10,7 +10,7 @@ import pytest
 from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.evaluation.sandbox.arms import ABLATION_ARMS, Arm, arms
-from physplan.evaluation.sandbox.benchmark import SandboxStudy, effective, make_case, summarise
+from physplan.evaluation.sandbox.benchmark import SandboxStudy, effective, make_case
 from physplan.evaluation.sandbox.measure import bystanders, compare_with_truth, make_video
 from physplan.evaluation.sandbox.scenes import Setting
 from physplan.sandbox.world.phenomena import scene
@@ -47,6 +47,37 @@ def test_what_changes_a_video_changes_its_case_and_nothing_else_does():
     assert len(keys) == 4
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"editor.name": "gemini"}, "--levels"),
+        ({"editor.options": {"level": 2}}, "--levels"),
+        ({"reasoner.name": "paper"}, "the sandbox's rules"),
+        ({"video.num_frames": 9}, "true videos of 25 frames of 96 x 96"),
+    ],
+)
+def test_what_a_study_cannot_honour_it_refuses(changes, words):
+    with pytest.raises(PhysPlanError, match=words):
+        SandboxStudy.of_preset(changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"video.source": "/nowhere"}, "nowhere"),
+        ({"perception.encoder": {"name": "dinov2", "options": {"source": "/nowhere"}}}, "nowhere"),
+        ({"perception.depth": {"name": "depth-anything-v2", "options": {"source": "/nowhere"}}}, "nowhere"),
+        ({"reasoner.max_events": 1}, "events"),
+    ],
+)
+def test_every_other_setting_counts(changes, words):
+    """Each leads to a sentence about what it names, so it was used."""
+    config = SandboxStudy.of_preset(changes).config
+    here = Setting(scene=scene("validation", 4, phenomenon="ice", variant="tray"), config=config)
+    with pytest.raises(PhysPlanError, match=words):
+        make_video(here, Arm(name="physplan"), seed=0)
+
+
 def test_leaving_out_a_term_that_no_event_selects_needs_no_video_of_its_own():
     quick = {"video.num_inference_steps": 2, "guidance.schedule": {"repeats": [1], "travel": [1, 1]}}
     compared = arms("physplan", "no_extent", "no_position")
@@ -55,7 +86,7 @@ def test_leaving_out_a_term_that_no_event_selects_needs_no_video_of_its_own():
     assert "position" in here.terms
     assert "extent" not in here.terms  # a ball falls
     assert [case.identity["arm"] for case in study.cases()] == ["physplan", "no_position"]
-    assert [case.identity["arm"] for _, case in study.parts()] == ["physplan", "physplan", "no_position"]
+    assert [case.identity["arm"] for _, case in study.parts] == ["physplan", "physplan", "no_position"]
     videos = [make_video(here, arm, seed=0) for arm in study.arms]
     assert np.array_equal(videos[0], videos[1])
     assert effective(Arm(name="no_extent:exact", level=2), here) == Arm(name="physplan:exact", level=2)
@@ -88,16 +119,15 @@ def test_a_changed_bystander_is_not_preserved():
     assert not compare_with_truth(shown, shown.render(), changed)["preserved"]
 
 
-def test_a_study_sums_up_shares_with_intervals_over_scenes():
+def test_a_study_sums_up_shares_with_intervals_over_scenes(tmp_path):
     study = replace(SandboxStudy.of_preset(), scenes=2, seeds=2, arms=arms("base", "physplan"))
     shown = scene("test", 400)
     truth = compare_with_truth(shown, shown.render(), shown.render().frames)
-    measured = []
-    for arm, case in study.parts():
+    results = {}
+    for arm, case in study.parts:
         good = arm.name == "physplan" or case.identity["scene"] == study.first
-        result = {**truth, "plausible": good, "domain": "optics", "seconds": 1.0}
-        measured.append((arm, case.identity, result))
-    rows = summarise(study, measured)["arms"]
+        results[case.name] = {**truth, "plausible": good, "domain": "optics", "seconds": 1.0}
+    rows = study.summarise(results, tmp_path)["arms"]
     assert rows["physplan"]["plausible"]["value"] == 100.0
     assert rows["base"]["plausible"]["value"] == 50.0
     assert rows["base"]["plausible"]["low"] == 0.0
@@ -106,6 +136,9 @@ def test_a_study_sums_up_shares_with_intervals_over_scenes():
     assert (beside["won"], beside["lost"], beside["same"]) == (0, 2, 2)
     assert rows["physplan"]["physics_iq"]["value"] > 90
     assert rows["base"]["domains"] == {"optics": 50.0}
+    table = study.table({**study.summarise(results, tmp_path), "benchmark": "sandbox"}, "").with_reported()
+    assert [row.source for row in table.rows[-2:]] == ["", ""]
+    assert "PhysPlan, real videos" in [row.label for row in table.rows]
 
 
 def test_the_command_prints_a_table_draws_a_plot_and_keeps_what_is_done(tmp_path, capsys):

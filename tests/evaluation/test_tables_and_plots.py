@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +71,15 @@ def test_unknown_formats_and_uneven_rows_are_refused() -> None:
     with pytest.raises(PhysPlanError, match="no table format 'html'"):
         render(TABLE, "html")
     with pytest.raises(ValueError, match="has 1 cells, not 3"):
-        TABLE.with_rows(Row(label="x", cells=(1,)))
+        replace(TABLE, rows=(Row(label="x", cells=(1,)),))
+
+
+def test_the_papers_rows_stand_beside_ours_only_where_there_are_some() -> None:
+    paper = Row(label="paper", cells=(1.0, 2.0, 3.0), source=REPORTED)
+    table = replace(TABLE, reported=(paper,)).with_reported()
+    assert table.rows == (paper, *TABLE.rows)
+    with pytest.raises(PhysPlanError, match="no figures that may stand beside"):
+        TABLE.with_reported()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -103,7 +112,7 @@ def test_an_unknown_table_of_the_paper_is_refused(evaluate_command) -> None:
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_plots_are_written(tmp_path: Path, suffix: str) -> None:
     bars, curves = tmp_path / f"bars{suffix}", tmp_path / f"curves{suffix}"
-    bar_plot(TABLE, bars, ylabel="score")
+    bar_plot(TABLE, bars)
     points = [(level, Interval(value=0.9 - level / 10, low=0.8 - level / 10, high=1.0)) for level in range(4)]
     curve_plot({"a": points, "b": [(0, 0.5), (3, 0.2)]}, curves, title="t", xlabel="error", ylabel="share")
     for path in (bars, curves):
@@ -114,7 +123,7 @@ def test_plots_are_written(tmp_path: Path, suffix: str) -> None:
         else:
             assert "(reported)" in path.read_text() or path == curves
     again = tmp_path / f"again{suffix}"
-    bar_plot(TABLE, again, ylabel="score")
+    bar_plot(TABLE, again)
     assert again.read_bytes() == bars.read_bytes()
 
 

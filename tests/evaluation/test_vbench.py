@@ -12,8 +12,10 @@ import torch
 from evaluation_videos import write_video
 
 from physplan.errors import PhysPlanError
+from physplan.evaluation.pixels import CLIP, centre_crop
 from physplan.evaluation.reported import reported_rows
 from physplan.evaluation.vbench import dimensions
+from physplan.evaluation.vbench.benchmark import mean
 from physplan.evaluation.vbench.extractors import AestheticHead, ClipFeatures, DinoFeatures, make_measure
 from physplan.evaluation.vbench.score import DIMENSIONS, quality_score, read_results
 
@@ -171,10 +173,72 @@ def test_the_numbers_are_the_same_whichever_way_it_ran(evaluate_command, tmp_pat
 
     serial = measure("serial")
     parts = [measure("shards", "--shard", f"{i}/3") for i in (1, 2, 3)]
-    assert sum(len(part["videos"]) for part in parts) == 4
+    assert [(part["partial"], part["measured"], part["of"]) for part in parts] == [
+        (True, 2, 4),
+        (True, 1, 4),
+        (True, 1, 4),
+    ]
+    assert not any("dimensions" in part for part in parts)  # the mean of a part is no result
     ways = [measure("processes", "--workers", "2"), measure("shards")]
     assert [way["videos"] for way in ways] == [serial["videos"]] * 2
     assert [way["dimensions"] for way in ways] == [serial["dimensions"]] * 2
+
+
+def test_consistency_averages_over_frames_and_everything_else_over_videos() -> None:
+    results = {
+        "short": {
+            "frames": 3,
+            "subject_consistency": 0.4,
+            "background_consistency": 0.2,
+            "dynamic_degree": 1,
+        },
+        "long": {"frames": 9, "subject_consistency": 0.9, "background_consistency": 1.0, "dynamic_degree": 0},
+    }
+    assert mean("subject_consistency", results) == pytest.approx((2 * 0.4 + 8 * 0.9) / 10)
+    assert mean("background_consistency", results) == pytest.approx((2 * 0.2 + 8 * 1.0) / 10)
+    assert mean("dynamic_degree", results) == 0.5
+
+
+@pytest.mark.parametrize(("width", "left"), [(32, 0), (33, 0), (34, 1), (35, 2), (36, 2), (37, 2), (39, 4)])
+def test_half_a_pixel_of_the_centre_crop_goes_to_the_even_side_as_in_torchvision(width, left) -> None:
+    columns = torch.arange(width).expand(1, 3, 32, width)
+    assert centre_crop(columns, 32, to_even=True)[0, 0, 0, 0] == left
+    assert centre_crop(columns, 32)[0, 0, 0, 0] == (width - 32) // 2
+
+
+def test_clip_sees_what_vbench_shows_it(models, monkeypatch) -> None:
+    """Neither rounded nor clamped after the bicubic resize, cropped where torchvision crops."""
+    seen = {}
+    clip = ClipFeatures(models["clip"])
+    features = clip._model.get_image_features
+
+    def spy(*, pixel_values):
+        seen["pixels"] = pixel_values
+        return features(pixel_values=pixel_values)
+
+    monkeypatch.setattr(clip._model, "get_image_features", spy)
+    frames = np.random.default_rng(0).integers(0, 256, (2, 40, 46, 3)).astype(np.uint8)
+    clip(frames)
+    images = torch.from_numpy(frames).permute(0, 3, 1, 2).float()
+    resized = torch.nn.functional.interpolate(images, (32, 36), mode="bicubic", align_corners=False)
+    mean_of, std = (torch.tensor(values)[:, None, None] for values in CLIP)
+    expected = (resized[..., 2:34] / 255 - mean_of) / std
+    torch.testing.assert_close(seen["pixels"], expected)
+
+
+def test_a_part_prints_no_number_and_needs_a_folder_to_keep_its_results_in(
+    evaluate_command, tmp_path: Path
+) -> None:
+    for i in (1, 2):
+        write_video(tmp_path / f"{i}.mp4", moving(step=i))
+    result = tmp_path / "result.json"
+    code, out, _ = evaluate_command("vbench", "--videos", tmp_path, "--shard", "1/2", "-o", result)
+    assert code == 0
+    assert out == "1 of 2 cases are done; run without --shard for the result.\n"
+    assert not result.exists()
+    code, _, err = evaluate_command("vbench", "--videos", tmp_path, "--shard", "1/2")
+    assert code == 2
+    assert "--shard needs --work" in err
 
 
 def test_the_command_reads_official_results(evaluate_command, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from physplan.guidance import (
 )
 from physplan.guidance.objective import LOSSES
 from physplan.guidance.previews import anchors_of
-from physplan.guidance.sampler import events_of
+from physplan.guidance.repeat import events_of
 from physplan.video.frames import Window
 from physplan.video.sampling import draw_noise, sample
 

@@ -44,6 +44,16 @@ def test_a_schedule_can_be_all_layout_or_nothing():
         (lambda: GuidanceConfig(outside_weight=1.5), "outside_weight"),
         (lambda: Config(gradient="fuzed"), "'exact', 'fused', 'direct'"),  # type: ignore[arg-type]
         (lambda: GuidanceConfig(events_per_repeat=0), "events_per_repeat must be 1 or more"),
+        (lambda: GuidanceConfig(combine_at="features"), "set combine_at to clean, or gradient to fused"),
+        (lambda: GuidanceConfig(weight_at="noisy"), "weight_at noisy belongs to gradient fused"),
+        (lambda: GuidanceConfig(gradient="direct", weight_at="both"), "set weight_at to clean"),
+        (lambda: GuidanceConfig(gradient="direct", unconditional_grad=False), "leave unconditional_grad on"),
+        (lambda: GuidanceConfig(normalise="whole"), "knows no regions"),
+        (
+            lambda: GuidanceConfig(normalise="whole", outside_weight=1.0, gradient="fused"),
+            "set gradient to exact",
+        ),
+        (lambda: GuidanceConfig(update="after", reevaluate=True), "set reevaluate to false"),
         (lambda: MeasureConfig(temperature=0), "temperature must be above 0"),
         (lambda: MeasureConfig(instance_level=1), "instance_level"),
         (lambda: MeasureConfig(fill="sometimes"), "fill is 'sometimes'"),  # type: ignore[arg-type]
@@ -66,3 +76,14 @@ def test_every_method_is_a_setting_of_one_loop():
     assert configs["no_depth"].measure.without == {Term.DEPTH}
     assert not configs["no_keep"].keep
     assert all(configs[name].step_size == 5 for name in METHODS if name != "frame_guidance")
+
+
+@pytest.mark.parametrize("mode", ["exact", "fused", "direct"])
+def test_a_method_changes_its_gradient_mode_without_what_the_new_one_would_ignore(mode):
+    fast = GuidanceConfig(
+        gradient="fused", combine_at="features", weight_at="both", unconditional_grad=False, step_size=4.0
+    )
+    changed = fast.with_gradient(mode)
+    assert changed.gradient == mode
+    assert changed.step_size == 4
+    assert fast.with_gradient("fused") == fast

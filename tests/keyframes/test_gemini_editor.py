@@ -11,14 +11,14 @@ import pytest
 from PIL import Image
 
 from loopback import Answer, Asked, GeminiServer, Respond
+from physplan.calls.gateway import CallPolicy
+from physplan.calls.ledger import Ledger
+from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.keyframes import EditRequest, Keyframe, NoPicture, RenderSettings, render_keyframes
 from physplan.keyframes.gemini import GeminiEditor
 from physplan.perception.images import to_picture
-from physplan.reasoning.gateway import CallPolicy
-from physplan.reasoning.ledger import Ledger
-from physplan.reasoning.settings import CallSettings
 from scenes import MELTING_KEYFRAMES, ColourSegmenter, row_depth
 
 QUICK = CallPolicy(timeout=5.0, first_wait=0.01)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from physplan import perception
 from physplan.graph import Consume, EventChain, Node, PhysicalDelta, StateChange, StateGraph
 from physplan.keyframes import CheckSettings, KeyframeCheck, check_keyframe
 from physplan.keyframes.check import visible_change
@@ -31,8 +32,9 @@ def look(
 ) -> KeyframeCheck:
     chain = chain or melting_chain()
     tools = {"segmenter": ColourSegmenter(), "depth": row_depth}
-    evidence = first_frame_evidence(chain.graph, first, **tools)
-    return check_keyframe(chain, event, image, first=evidence, **tools)
+    evidence = first_frame_evidence(chain.graph, perception.look(chain.graph, first, **tools))
+    sighting = perception.look(chain.events[event].graph, image, **tools)
+    return check_keyframe(chain, event, sighting, first=evidence, segmenter=tools["segmenter"])
 
 
 def vanishing_balls(*others: Node) -> EventChain:

@@ -14,9 +14,12 @@ from physplan.graph import Edge, Node, StateGraph
 from physplan.perception import (
     Evidence,
     Instance,
+    Segmenter,
+    Sighting,
     first_frame_evidence,
     gather_evidence,
     keyframe_evidence,
+    sightings,
 )
 from physplan.perception.assignment import assign, centroid
 from physplan.perception.preview import save_previews
@@ -33,7 +36,11 @@ from scenes import (
 
 
 def look(graph: StateGraph, *boxes: Box):
-    return first_frame_evidence(graph, draw(*boxes), segmenter=ColourSegmenter(), depth=row_depth)
+    return first_frame_evidence(graph, sighting(graph, draw(*boxes)))
+
+
+def sighting(graph: StateGraph, image: torch.Tensor, segmenter: Segmenter | None = None) -> Sighting:
+    return sightings.look(graph, image, segmenter=segmenter or ColourSegmenter(), depth=row_depth)
 
 
 def place(mask: torch.Tensor) -> tuple[float, float]:
@@ -107,7 +114,7 @@ def test_without_a_hint_nodes_go_from_left_to_right() -> None:
 
 
 def keyframe(graph: StateGraph, known: dict[str, torch.Tensor], *boxes: Box):
-    return keyframe_evidence(graph, draw(*boxes), known=known, segmenter=ColourSegmenter(), depth=row_depth)
+    return keyframe_evidence(graph, sighting(graph, draw(*boxes)), known=known)
 
 
 def test_two_nodes_of_a_category_keep_their_places_in_a_keyframe() -> None:
@@ -174,7 +181,8 @@ def test_an_instance_without_a_pixel_is_not_an_object() -> None:
         def segment(self, image: torch.Tensor, categories: Sequence[str]) -> tuple[Instance, ...]:
             return (Instance(category="ball", mask=torch.zeros(SIZE, dtype=torch.bool), score=0.9),)
 
-    seen = first_frame_evidence(balls(count=1), draw(), segmenter=Empty(), depth=row_depth)
+    graph = balls(count=1)
+    seen = first_frame_evidence(graph, sighting(graph, draw(), Empty()))
     assert seen.missing == ("ball#1", "tray#9")
 
 
@@ -207,7 +215,7 @@ def test_keyframes_that_are_the_first_frame_itself_are_saved(tmp_path: Path) -> 
 def test_a_category_in_two_spellings_is_one_category() -> None:
     segmenter = ColourSegmenter()
     graph = StateGraph([Node("ball#1", "ball"), Node("ball#2", "Ball")])
-    seen = first_frame_evidence(graph, draw(LEFT, RIGHT), segmenter=segmenter, depth=row_depth)
+    seen = first_frame_evidence(graph, sighting(graph, draw(LEFT, RIGHT), segmenter))
     assert segmenter.asked == [("ball",)]
     assert [place(seen.masks[f"ball#{number}"])[0] for number in (1, 2)] == [7, 53]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests import melting
 from tests.pipeline import tiny_pipelines
-from tests.reasoning import melting
 
 from loopback import GeminiServer, OpenAIServer
 

@@ -19,7 +19,7 @@ from physplan.pipeline import PhysPlan, RunEvent
 config, image, prompt = sys.argv[1:]
 torch.set_num_threads(1)
 pp = PhysPlan.from_preset(json.loads(config))
-_ = pp.parts.segmenter, pp.parts.depth, pp.parts.encoder, pp.parts.video
+_ = pp.backends.segmenter, pp.backends.depth, pp.backends.encoder, pp.backends.video
 # What is imported here is imported once.
 pp.forecast(image, prompt, output_dir="nowhere")
 importlib.import_module("google.genai")

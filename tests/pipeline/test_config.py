@@ -11,11 +11,12 @@ import pytest
 from physplan import presets
 from physplan.errors import PhysPlanError
 from physplan.guidance import GuidanceConfig
-from physplan.pipeline.config import STAGES, Config, Inputs
-from physplan.pipeline.identity import classed_fields, differences, identity, stage_key
-from physplan.pipeline.reading import load_config, override, to_plain
-from physplan.pipeline.settled import settle
+from physplan.pipeline.config import Config, Inputs
+from physplan.pipeline.config_loading import load_config, override, to_plain
+from physplan.pipeline.defaults import with_defaults
+from physplan.pipeline.stage_keys import deciding_settings, differences, setting_stages, stage_key
 from physplan.reasoning import presets as reasoners
+from physplan.runs.layout import STAGES
 
 INPUTS = Inputs(image="0" * 64, prompt="a ball rolls")
 RUNTIME = {
@@ -28,15 +29,15 @@ RUNTIME = {
 
 def test_every_field_is_identity_or_runtime() -> None:
     """A new field fails here until someone has thought about what it changes."""
-    found = {name: stage for name, stage, _ in classed_fields(Config())}
+    found = {name: stage for name, stage, _ in setting_stages(Config())}
     assert {name for name, stage in found.items() if stage is None} == RUNTIME
     assert {stage for stage in found.values() if stage} == {"plan", "keyframes", "latents"}
 
 
-@pytest.mark.parametrize("name", [name for name, _, _ in classed_fields(Config())])
+@pytest.mark.parametrize("name", [name for name, _, _ in setting_stages(Config())])
 def test_a_field_changes_the_keys_of_its_stage_and_later_and_of_no_other(name: str) -> None:
     before, after = Config(), _changed(Config(), name)
-    stage = next(stage for other, stage, _ in classed_fields(before) if other == name)
+    stage = next(stage for other, stage, _ in setting_stages(before) if other == name)
     changed = [s for s in STAGES if stage_key(before, INPUTS, s, {}) != stage_key(after, INPUTS, s, {})]
     assert changed == ([] if stage is None else list(STAGES[STAGES.index(stage) :]))
 
@@ -72,7 +73,7 @@ def _other(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", presets.NAMES)
 def test_a_preset_reads_back_from_what_it_writes(name: str) -> None:
-    config = settle(load_config(name))
+    config = with_defaults(load_config(name))
     assert config.preset == name
     assert load_config(to_plain(config)) == config
 
@@ -147,9 +148,9 @@ def test_a_name_that_is_no_preset_and_no_file() -> None:
 
 def test_an_unknown_video_model_is_answered() -> None:
     with pytest.raises(PhysPlanError, match="Did you mean 'cogvideox-5b'"):
-        settle(override(Config(), "video.model", "cogvideo-5b"))
+        with_defaults(override(Config(), "video.model", "cogvideo-5b"))
 
 
 def test_differences_are_said_in_words() -> None:
-    before, now = identity(Config(), INPUTS), identity(Config(), replace(INPUTS, seed=7))
+    before, now = deciding_settings(Config(), INPUTS), deciding_settings(Config(), replace(INPUTS, seed=7))
     assert differences(before, now) == ["seed 0, not 7"]

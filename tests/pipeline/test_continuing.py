@@ -17,8 +17,8 @@ from physplan import files
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.pipeline import PhysPlan, RunEvent
-from physplan.pipeline.config import STAGES
 from physplan.pipeline.pipeline import seed_of
+from physplan.runs.layout import STAGES
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +76,29 @@ def test_one_folder_through_all_changes(pp: PhysPlan, server: GeminiServer, ice:
     assert done_by(pp, ice, folder, prompt="the ice melts", redo=True) == list(STAGES)
 
 
+def test_no_picture_is_looked_at_twice(
+    pp: PhysPlan, ice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The keyframes' check hands on what it saw; a run that goes on after it looks again, once."""
+    seen: list[object] = []
+    real = pp.backends.segmenter.segment
+
+    def segment(image: torch.Tensor, categories: tuple[str, ...]) -> Any:
+        if len(categories) > 1:  # for one alone is a question about a consumed object
+            seen.append(categories)
+        return real(image, categories)
+
+    monkeypatch.setattr(pp.backends.segmenter, "segment", segment)
+    pp.generate(ice, PROMPT, output_dir=tmp_path / "run")
+    assert len(seen) == 4, "the first frame and three keyframes"
+    evidence = (tmp_path / "run" / "evidence.safetensors").read_bytes()
+    (tmp_path / "run" / "stages" / "evidence.json").unlink()
+    seen.clear()
+    assert done_by(pp, ice, tmp_path / "run")[0] == "evidence"
+    assert len(seen) == 4
+    assert (tmp_path / "run" / "evidence.safetensors").read_bytes() == evidence
+
+
 def test_a_full_disk_costs_only_what_was_not_written(
     pp: PhysPlan, server: GeminiServer, ice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +114,7 @@ def test_a_full_disk_costs_only_what_was_not_written(
         with pytest.raises((OSError, PhysPlanError), match="No space left"):
             pp.generate(ice, PROMPT, output_dir=tmp_path / "run")
     asked = len(server.asked)
-    assert not list((tmp_path / "run").glob(".*-*"))
+    assert not list((tmp_path / "run").glob(f"{files.TEMPORARY}*"))
     assert done_by(pp, ice, tmp_path / "run")[0] in ("plan", "keyframes")
     assert len(server.asked) - asked <= 3, "the plan's eight answers were stored"
 

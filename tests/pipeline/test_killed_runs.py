@@ -24,9 +24,10 @@ from safetensors import safe_open
 from tests.pipeline import tiny_pipelines
 
 from loopback import Answer, Asked, GeminiServer
+from physplan.calls.ledger import Ledger
+from physplan.files import TEMPORARY
 from physplan.graph import EventChain
-from physplan.pipeline.config import STAGES
-from physplan.reasoning.ledger import Ledger
+from physplan.runs.layout import STAGES
 from physplan.video.files import read_video
 
 CHILD = Path(__file__).with_name("forked_runs.py")
@@ -119,7 +120,7 @@ def check_same(folder: Path, expected: Path) -> None:
     )
     assert set(answered.values()) == {1}
     assert len(answered) == CALLS
-    assert not list(folder.rglob(".*-*"))
+    assert not list(folder.rglob(f"{TEMPORARY}*"))
 
 
 def test_every_stage_boundary(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image, ImageDraw
-from tests.reasoning import melting
+from tests import melting
 
 import tiny_editors
 import tiny_models

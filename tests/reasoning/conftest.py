@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
-import melting
 import pytest
-from sites import MakeSite, Site
 
-from loopback import GeminiServer, OpenAIServer
+import melting
+from sites import gemini_site, make_site
 
-
-@pytest.fixture(params=[GeminiServer, OpenAIServer], ids=["gemini", "openai"])
-def make_site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeSite]:
-    with ExitStack() as stack:
-        yield lambda respond: Site(stack.enter_context(request.param(respond)), tmp_path / "calls")
-
-
-@pytest.fixture
-def gemini_site(tmp_path: Path) -> Iterator[MakeSite]:
-    """For what does not depend on the provider."""
-    with ExitStack() as stack:
-        yield lambda respond: Site(stack.enter_context(GeminiServer(respond)), tmp_path / "calls")
+__all__ = ["gemini_site", "make_site", "picture"]
 
 
 @pytest.fixture(scope="session")

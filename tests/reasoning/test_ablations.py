@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import melting
 import pytest
-from melting import PROMPT, attributes
-from sites import MakeSite
 
+import melting
 from loopback import Answer, Asked
+from melting import PROMPT, attributes
 from physplan.errors import PhysPlanError
 from physplan.graph import Edge, EventChain, Node, Spawn, StateGraph, Update, apply, check
 from physplan.reasoning import PlanningFailed, PlanRecord, plan
 from physplan.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner, differences
 from physplan.reasoning.stats import statistics
+from sites import MakeSite
 
 
 def test_a_prompt_derived_plan_has_no_graph_of_the_scene(make_site: MakeSite, picture: Path) -> None:

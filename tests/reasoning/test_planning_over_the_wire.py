@@ -6,22 +6,22 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import melting
 import pytest
-from melting import PROMPT
-from sites import MODEL, QUICK, MakeSite
 
+import melting
 from loopback import Answer, Asked
+from melting import PROMPT
+from physplan.calls.clients.offline import OfflineClient
+from physplan.calls.gateway import Gateway
+from physplan.calls.ledger import BudgetExceeded
+from physplan.calls.protocol import CallFault
+from physplan.calls.store import AnswerStore
 from physplan.graph import Consume, EventChain, Link, Spawn, Update
 from physplan.reasoning import plan
-from physplan.reasoning.clients.offline import OfflineClient
-from physplan.reasoning.clients.protocol import CallFault
-from physplan.reasoning.gateway import Gateway
-from physplan.reasoning.ledger import BudgetExceeded
 from physplan.reasoning.planner import PlanningFailed
 from physplan.reasoning.record import PlanRecord
-from physplan.reasoning.store import AnswerStore
 from physplan.reasoning.vlm import VLMReasoner
+from sites import MODEL, QUICK, MakeSite
 
 
 def once(trouble: Answer | None, act: str = "deltas"):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import melting
 import pytest
-from melting import PROMPT, state
-from sites import MakeSite
 
+import melting
 from loopback import Answer, Asked
+from melting import PROMPT, state
 from physplan.reasoning import PlanningFailed, plan
 from physplan.reasoning.rules import quantity_in
+from sites import MakeSite
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from physplan.errors import PhysPlanError
+from physplan.files import TEMPORARY
 from physplan.runs import RunFolder, StageRecord
 
 
@@ -66,12 +67,48 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
         pass
 
 
-def test_what_a_kill_left_half_written_is_swept_up(tmp_path: Path) -> None:
-    (tmp_path / ".video-x1.mp4").write_text("half")
-    (tmp_path / "calls" / "answers").mkdir(parents=True)
-    (tmp_path / "calls" / "answers" / ".1-x1.json").write_text("half")
+def make_a_run(path: Path) -> None:
+    (path / "run.json").write_text('{"inputs": {}, "identity": {}, "versions": {"physplan": "0"}}')
+
+
+def test_what_a_kill_left_half_written_is_swept_up_in_our_own_folders(tmp_path: Path) -> None:
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    mine = [run / ".pre-commit-config.yaml", run / ".vscode-server" / "a-b", run / "notes" / f"{TEMPORARY}x"]
+    mine.append(elsewhere / f"{TEMPORARY}1.json")
+    for path in (run / f"{TEMPORARY}1.mp4", run / "calls" / "answers" / f"{TEMPORARY}1.json", *mine):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("half")
+    (run / "evidence").symlink_to(elsewhere)
+    (run / "calls" / "linked").symlink_to(elsewhere)
+    make_a_run(run)
+    with RunFolder(run).opened():
+        found = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert found == {run / "run.json", run / ".lock", *mine}
+
+
+@pytest.mark.parametrize("name", [".pre-commit-config.yaml", ".ssh-keys", "plan.json", "holiday.jpg"])
+def test_a_folder_with_files_of_somebody_else_is_refused_and_not_touched(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(PhysPlanError, match="not of a PhysPlan run"), RunFolder(tmp_path).opened():
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"identity": {}, "versions": {"npm": "1"}}', "\0"])
+def test_a_run_json_of_another_program_is_not_ours(tmp_path: Path, content: str) -> None:
+    (tmp_path / "run.json").write_text(content)
+    (tmp_path / f"{TEMPORARY}1").write_text("")
+    with pytest.raises(PhysPlanError, match="is not of a PhysPlan run"), RunFolder(tmp_path).opened():
+        pass
+    assert {path.name for path in tmp_path.iterdir()} == {"run.json", f"{TEMPORARY}1"}
+
+
+def test_a_run_that_was_killed_before_it_said_what_it_is_goes_on(tmp_path: Path) -> None:
+    for name in (".lock", f"{TEMPORARY}1.json", ".DS_Store"):
+        (tmp_path / name).write_text("")
     with RunFolder(tmp_path).opened():
-        assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [".lock"]
+        make_a_run(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {".lock", ".DS_Store", "run.json"}
 
 
 def test_a_folder_that_is_a_file_or_cannot_be_made(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from PIL import Image
 from physplan.errors import PhysPlanError
 from physplan.graph import Consume, Edge, EventChain, Link, Node, PhysicalDelta, StateChange, StateGraph
 from physplan.keyframes.protocol import EditRequest
-from physplan.perception import KeyframeEvidence, first_frame_evidence
+from physplan.perception import KeyframeEvidence, first_frame_evidence, look
 from physplan.sandbox.editor import SandboxEditor, TruthEditor
 from physplan.sandbox.truth import true_chain, uninvolved
 from physplan.sandbox.world.phenomena import PHENOMENA, scene
@@ -29,7 +29,8 @@ def setting(name: str, variant: str) -> tuple[Scene, EventChain, Clip, KeyframeE
     oracle = Oracle()
     clip = oracle.show(world)
     chain = true_chain(world)
-    first = first_frame_evidence(chain.graph, tensor(clip.frames[0]), segmenter=oracle, depth=oracle)
+    seen = look(chain.graph, tensor(clip.frames[0]), segmenter=oracle, depth=oracle)
+    first = first_frame_evidence(chain.graph, seen)
     return world, chain, clip, first
 
 

@@ -137,3 +137,11 @@ def test_a_video_of_someone_else_has_no_metadata_but_its_own_fps(tmp_path: Path)
         container.mux(stream.encode())
     found = read_video(tmp_path / "other.mp4")
     assert (len(found.frames), found.fps, found.metadata) == (4, 12.0, {})
+
+
+def test_a_folder_of_somebody_elses_files_is_not_replaced_by_frames(tmp_path: Path) -> None:
+    (tmp_path / "holidays").mkdir()
+    (tmp_path / "holidays" / "beach.png").write_text("mine")
+    with pytest.raises(PhysPlanError, match="holds other files than frames"):
+        write_video(tmp_path / "holidays", torch.zeros(2, 3, 8, 8), fps=8)
+    assert [path.name for path in tmp_path.rglob("*.png")] == ["beach.png"]

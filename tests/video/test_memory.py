@@ -19,7 +19,7 @@ from physplan.video.memory import (
     measure_step,
     require_memory,
 )
-from physplan.video.presets import VIDEO_PRESETS, video_preset
+from physplan.video.published import PUBLISHED, published_model
 
 
 def saved_bytes(model: FamilyModel, run: Callable[[], object]) -> int:
@@ -121,14 +121,14 @@ def test_the_least_of_machine_and_control_group_counts(monkeypatch: pytest.Monke
 
 def test_an_unknown_preset_is_answered_with_the_nearest() -> None:
     with pytest.raises(PhysPlanError, match="Did you mean 'cogvideox-5b'"):
-        video_preset("cogvideo-5b")
-    assert all(len(preset.revision) == 40 for preset in VIDEO_PRESETS.values())
+        published_model("cogvideo-5b")
+    assert all(len(preset.revision) == 40 for preset in PUBLISHED.values())
 
 
 @pytest.mark.parametrize(
     ("name", "billions"), [("ltx", 2.3), pytest.param("cogvideox-5b", 5.8, marks=pytest.mark.slow)]
 )
 def test_a_published_model_is_estimated_without_being_fetched(name: str, billions: float) -> None:
-    found = estimate_preset(video_preset(name), gradient_mode="direct")
+    found = estimate_preset(published_model(name), gradient_mode="direct")
     assert found.weights / 2e9 == pytest.approx(billions, rel=0.05)
     assert found.peak < 80_000_000_000

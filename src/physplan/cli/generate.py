@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from physplan.cli import recipe
 from physplan.errors import PhysPlanError
+from physplan.runs import layout
 
 if TYPE_CHECKING:
     from physplan.pipeline import Result
@@ -25,6 +27,8 @@ examples:
 
 A run that was stopped, killed or out of disk goes on with the same command; nothing is paid twice.
 """
+
+FIELDS = {name: f"video.{name}" for name in ("num_frames", "height", "width", "num_inference_steps")}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -50,27 +54,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would be done, called, paid and needed"
     )
-    recipe = parser.add_argument_group("the recipe")
-    recipe.add_argument("--preset", metavar="NAME", help="sandbox (default), paper or open")
-    recipe.add_argument(
-        "--config", metavar="FILE", help="a YAML or TOML file; its `preset:` is what it changes"
-    )
-    recipe.add_argument(
-        "--set", action="append", default=[], metavar="FIELD=VALUE", help="any field, such as video.fps=16"
-    )
-    for name, kind in (("num-frames", int), ("height", int), ("width", int), ("num-inference-steps", int)):
-        recipe.add_argument(f"--{name}", type=kind, metavar="N", help=argparse.SUPPRESS)
-    recipe.add_argument(
+    group = recipe.add_arguments(parser)
+    for name in FIELDS:
+        group.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N", help=argparse.SUPPRESS)
+    group.add_argument(
         "--device", metavar="NAME", help="cpu, cuda, cuda:1 (default: a GPU where there is one)"
     )
-    recipe.add_argument("--budget", type=float, metavar="USD", help="make no call that could exceed this")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     from physplan.pipeline import PhysPlan
 
-    pp = PhysPlan.from_preset(_source(args), **_overrides(args))
+    changes = recipe.overrides(args, device="runtime.device", **FIELDS)
+    pp = PhysPlan.from_preset(recipe.source(args), **changes)
     given = {
         "prompt": args.prompt,
         "plan": args.plan,
@@ -97,27 +94,6 @@ def run(args: argparse.Namespace) -> int:
             return 130
     _show_result(result, folder)
     return 0
-
-
-def _source(args: argparse.Namespace) -> Any:
-    if args.config is None:
-        return args.preset or "sandbox"
-    if args.preset is not None:
-        raise PhysPlanError("Give --preset or --config, not both: a config file names its preset itself.")
-    return args.config
-
-
-def _overrides(args: argparse.Namespace) -> dict[str, Any]:
-    from physplan.pipeline.reading import read_assignments
-
-    overrides = read_assignments(args.set)
-    for name in ("num_frames", "height", "width", "num_inference_steps"):
-        if getattr(args, name) is not None:
-            overrides[f"video.{name}"] = getattr(args, name)
-    for name in ("device", "budget"):
-        if getattr(args, name) is not None:
-            overrides[f"runtime.{name}"] = getattr(args, name)
-    return overrides
 
 
 def _keyframes(folder: str | None) -> list[Path] | None:
@@ -155,5 +131,5 @@ def _show_result(result: Result, folder: Path) -> None:
     if result.cost.calls.calls:
         print(f"Calls: {result.cost.calls.calls} answered, {result.cost.usd:.4f} USD in all.")
     seconds = sum(result.cost.seconds.values())
-    print(f"The video is {folder / 'video.mp4'} ({len(result.video)} frames, {seconds:.0f} s of work).")
-    print(f"How it came about: {folder / 'report.html'}")
+    print(f"The video is {folder / layout.VIDEO} ({len(result.video)} frames, {seconds:.0f} s of work).")
+    print(f"How it came about: {folder / layout.REPORT}")

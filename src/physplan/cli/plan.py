@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from physplan.cli import recipe
 from physplan.errors import PhysPlanError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from physplan.calls.gateway import CallRecord
     from physplan.graph import EventChain
-    from physplan.reasoning import CallSettings
-    from physplan.reasoning.gateway import CallRecord
+    from physplan.pipeline import Config
     from physplan.reasoning.record import Step
 
 EXAMPLES = """
@@ -32,6 +34,18 @@ OPENAI_API_KEY_FILE names. Every answer is stored beside the plan (plan.calls/) 
 after a stop or a crash, run the same command again.
 """
 
+# Options that stand for a field of the config.
+FIELDS = {
+    "frames": "video.num_frames",
+    "model": "reasoner.model",
+    "base_url": "reasoner.base_url",
+    "max_tokens": "reasoner.max_output_tokens",
+    "prices": "runtime.prices",
+    "timeout": "runtime.timeout",
+    "at_once": "runtime.at_once",
+    "offline": "runtime.offline",
+}
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
@@ -43,9 +57,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--image", metavar="FILE", help="the first frame: a PNG, JPEG or WebP file")
     parser.add_argument("--prompt", metavar="TEXT", help="what happens, in a sentence")
-    parser.add_argument(
-        "--frames", type=int, default=49, metavar="N", help="frames of the video (default: 49)"
-    )
+    parser.add_argument("--frames", type=int, metavar="N", help="frames of the video (default: the preset's)")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the plan goes (default: plan.json)")
     parser.add_argument("--verbose", action="store_true", help="show what the model was asked and said")
     other = parser.add_argument_group("instead of planning")
@@ -53,29 +65,24 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--check", metavar="PLAN", help="verify an edited plan and recompute what follows from it"
     )
     other.add_argument("--stats", metavar="DIR", help="statistics of the checks over all plans in a folder")
+    recipe.add_arguments(parser)
     model = parser.add_argument_group("the reasoner")
-    model.add_argument("--preset", default="sandbox", help="sandbox (default), paper or open")
     model.add_argument(
         "--ablation", choices=("prompt-derived", "full-graph"), help="plan as in ablation i or ii"
     )
     model.add_argument("--model", metavar="NAME", help="another model than the preset's")
     model.add_argument("--base-url", metavar="URL", help="another server than the preset's")
-    model.add_argument("--temperature", default="0", metavar="T", help="default: 0; none leaves it out")
-    model.add_argument(
-        "--max-tokens", type=int, default=16_384, metavar="N", help="per answer (default: 16384)"
-    )
+    model.add_argument("--temperature", metavar="T", help="default: 0; none leaves it out")
+    model.add_argument("--max-tokens", type=int, metavar="N", help="per answer (default: 16384)")
     model.add_argument("--no-instructions", action="store_true", help="leave out the keyframe instructions")
     calls = parser.add_argument_group("calls and their cost")
     calls.add_argument("--calls", metavar="DIR", help="stored answers and ledger (default: beside the plan)")
-    calls.add_argument("--budget", type=float, metavar="USD", help="make no call that could exceed this")
     calls.add_argument("--prices", metavar="FILE", help="prices of models that the bundled table lacks")
+    calls.add_argument("--timeout", type=float, metavar="S", help="limit per call (default: 120)")
+    calls.add_argument("--at-once", type=int, metavar="N", help="most calls at a time (default: 4)")
     calls.add_argument(
-        "--timeout", type=float, default=120.0, metavar="S", help="limit per call (default: 120)"
+        "--offline", action="store_true", default=None, help="replay from stored answers, without any call"
     )
-    calls.add_argument(
-        "--at-once", type=int, default=4, metavar="N", help="most calls at a time (default: 4)"
-    )
-    calls.add_argument("--offline", action="store_true", help="replay from stored answers, without any call")
     parser.set_defaults(run=run)
 
 
@@ -94,26 +101,40 @@ def run(args: argparse.Namespace) -> int:
 def _plan(args: argparse.Namespace) -> int:
     from physplan.files import write_json
     from physplan.graph import GraphError
-    from physplan.reasoning import PlanRecord, PlanSettings, make_reasoner, plan
+    from physplan.pipeline.backends import Backends
+    from physplan.pipeline.stages import make_plan
+    from physplan.reasoning import PlanRecord
     from physplan.reasoning.picture import Picture
     from physplan.reasoning.planner import check_frames, check_prompt
+    from physplan.video.fit import fit_picture
 
     output = Path(args.output or "plan.json")
     _check_output(output)
-    picture = Picture.open(args.image)
-    prompt, frames = check_prompt(args.prompt), check_frames(args.frames)
+    picture, prompt = Picture.open(args.image), check_prompt(args.prompt)
+    config = _config(args)
+    video = config.video
+    check_frames(video.num_frames or 0)
+    frame, _ = fit_picture(picture.image, width=video.width or 0, height=video.height or 0, mode=video.fit)
     calls = Path(args.calls or output.with_suffix(".calls"))
-    name = f"{args.preset}-{args.ablation}" if args.ablation else args.preset
-    reasoner = make_reasoner(name, _call_settings(args, calls))
-    settings = PlanSettings(instructions=not args.no_instructions, at_once=args.at_once)
     unfinished = output.with_suffix(".unfinished.json")
     record = PlanRecord()
     try:
-        chain = plan(reasoner, picture, prompt, frames, settings=settings, progress=_show_step, record=record)
+        chain = make_plan(
+            config,
+            Backends(config),
+            frame,
+            prompt,
+            calls=calls,
+            instructions=not args.no_instructions,
+            record=record,
+            on_step=_show_step,
+            on_call=_show_call if args.verbose else None,
+        )
     except (PhysPlanError, GraphError) as error:
-        write_json(unfinished, record.to_json(str(error)))
-        _show_cost(calls)
-        print(f"What there is so far is in {unfinished}.", file=sys.stderr)
+        if record.reasoner:  # planning had begun
+            write_json(unfinished, record.to_json(str(error)))
+            _show_cost(calls)
+            print(f"What there is so far is in {unfinished}.", file=sys.stderr)
         raise
     chain.save(output)
     unfinished.unlink(missing_ok=True)
@@ -123,26 +144,25 @@ def _plan(args: argparse.Namespace) -> int:
     return 0
 
 
-def _call_settings(args: argparse.Namespace, calls: Path) -> CallSettings:
-    from physplan.reasoning import CallSettings
-    from physplan.reasoning.gateway import CallPolicy
+def _config(args: argparse.Namespace) -> Config:
+    """The preset with what the options change, and the video model's own values."""
+    from physplan.pipeline.config_loading import load_config
+    from physplan.pipeline.defaults import with_defaults
 
-    if not 0 < args.timeout <= 3600 or not 1 <= args.at_once <= 64:
-        raise PhysPlanError("--timeout takes seconds, at most 3600; --at-once a number from 1 to 64.")
-    if not 256 <= args.max_tokens <= 1_000_000:
+    if args.timeout is not None and not 0 < args.timeout <= 3600:
+        raise PhysPlanError("--timeout takes seconds, at most 3600.")
+    if args.at_once is not None and not 1 <= args.at_once <= 64:
+        raise PhysPlanError("--at-once takes a number from 1 to 64.")
+    if args.max_tokens is not None and not 256 <= args.max_tokens <= 1_000_000:
         raise PhysPlanError("--max-tokens takes a number from 256 to 1000000.")
-    return CallSettings(
-        folder=calls,
-        model=args.model,
-        base_url=args.base_url,
-        budget=args.budget,
-        prices=args.prices,
-        temperature=_temperature(args.temperature),
-        max_output_tokens=args.max_tokens,
-        offline=args.offline,
-        policy=CallPolicy(timeout=args.timeout, at_once=args.at_once),
-        on_call=_show_call if args.verbose else None,
-    )
+    changes = recipe.overrides(args, **FIELDS)
+    if args.temperature is not None:
+        changes["reasoner.temperature"] = _temperature(args.temperature)
+    config = load_config(recipe.source(args), changes)
+    if args.ablation:
+        name = f"{config.reasoner.name}-{args.ablation}"
+        config = replace(config, reasoner=replace(config.reasoner, name=name))
+    return with_defaults(config)
 
 
 def _temperature(text: str) -> float | None:
@@ -241,8 +261,8 @@ def _plain(text: str) -> str:
 
 
 def _show_cost(calls: Path) -> None:
-    from physplan.reasoning.ledger import Ledger
-    from physplan.reasoning.settings import LEDGER
+    from physplan.calls.ledger import Ledger
+    from physplan.calls.settings import LEDGER
 
     if not (calls / LEDGER).exists():
         return

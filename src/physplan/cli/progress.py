@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.text import Text
 
 from physplan.pipeline.events import RunEvent
+from physplan.runs import layout
 
 NAMES = {
     "plan": "plan",
@@ -71,7 +72,7 @@ class Display:
                 task, total=total, completed=event.done, words=event.message[:200], left=event.remaining
             )
             if event.stage == "latents" and event.done == 0:
-                self.bars.console.print(f"[dim]preview while sampling: {self.folder / 'preview.png'}")
+                self.bars.console.print(f"[dim]preview while sampling: {self.folder / layout.PREVIEW}")
 
     def _print(self, event: RunEvent) -> None:
         now = time.monotonic()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from physplan.drawing.cards import Card, Mark
+from physplan.drawing.paths import draw_path
 from physplan.drawing.shapes import Rect, Shape, Text, text_width, wrap
 
 CARD = 236.0  # width of a card
 PAD = 11.0
+PATH = 24.0  # height of the line that shows how the object moves
 BODY, SMALL, TITLE = 13.0, 12.0, 15.0
 
 INK, MUTED, FAINT = "#1f2937", "#6b7280", "#a3abb8"
@@ -48,7 +50,8 @@ def _card_lines(card: Card) -> list[tuple[str, float, str, bool]]:
 
 
 def card_height(card: Card) -> float:
-    return 20 + PAD + 17 * len(_card_lines(card)) + (4 if _card_lines(card) else 0)
+    lines = len(_card_lines(card))
+    return 20 + PAD + 17 * lines + (4 if lines else 0) + (PATH if card.motion else 0)
 
 
 def draw_card(card: Card, left: float, top: float) -> list[Shape]:
@@ -73,6 +76,10 @@ def draw_card(card: Card, left: float, top: float) -> list[Shape]:
     for line, size, fill, bold in _card_lines(card):
         baseline += 17
         shapes.append(Text(x=left + PAD, y=baseline + 2, text=line, size=size, fill=fill, bold=bold))
+    if card.motion:
+        shapes.append(draw_path(card.motion, left + PAD, baseline + 12, look.change))
+        words = _fit(card.motion.law, SMALL, CARD - 2 * PAD - 54)
+        shapes.append(Text(x=left + PAD + 54, y=baseline + PATH - 1, text=words, size=SMALL, fill=MUTED))
     return shapes
 
 

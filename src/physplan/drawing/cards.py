@@ -6,7 +6,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from physplan.drawing.words import key_words, relation_words, told_by
-from physplan.graph import Consume, Event, EventChain, Link, Node, Spawn, StateGraph, Unlink, Update
+from physplan.graph import (
+    Consume,
+    Event,
+    EventChain,
+    Link,
+    Motion,
+    Node,
+    Spawn,
+    StateGraph,
+    Unlink,
+    Update,
+    motion_of,
+)
 
 
 class Mark(StrEnum):
@@ -28,6 +40,7 @@ class Card:
     mark: Mark
     changes: tuple[tuple[str, str | None], ...] = ()
     facts: tuple[str, ...] = ()
+    motion: Motion | None = None  # how it gets into this state, given or implied
 
 
 def first_cards(graph: StateGraph) -> dict[str, Card]:
@@ -44,13 +57,20 @@ def event_cards(before: StateGraph, event: Event) -> dict[str, Card]:
     cards: dict[str, Card] = {}
     for node in (*before.nodes, *(event.graph.node(id) for id in spawns)):
         changes = _changes(node.id, before, event, scope)
+        moving = motion_of(node.id, before, event.delta, event.edits, event.motion)
         if node.id in gone:
-            cards[node.id] = Card(node.id, node.category, Mark.GONE, (("gone", None),))
+            cards[node.id] = Card(node.id, node.category, Mark.GONE, (("gone", None),), motion=moving)
         elif node.id in spawns:
             came = (f"new, from {node.source}", None)
-            cards[node.id] = Card(node.id, node.category, Mark.NEW, (came, *changes), _attributes(node))
+            cards[node.id] = Card(
+                node.id, node.category, Mark.NEW, (came, *changes), _attributes(node), moving
+            )
         else:
-            cards[node.id] = Card(node.id, node.category, Mark.CHANGED if changes else Mark.SAME, changes)
+            cards[node.id] = (
+                Card(node.id, node.category, Mark.CHANGED, changes, motion=moving)
+                if changes
+                else Card(node.id, node.category, Mark.SAME)
+            )
     return cards
 
 

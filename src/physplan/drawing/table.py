@@ -8,7 +8,7 @@ from rich.text import Text
 
 from physplan.drawing.cards import first_cards
 from physplan.drawing.words import edit_words
-from physplan.graph import Consume, EventChain, GraphEdit, Spawn
+from physplan.graph import Consume, EventChain, GraphEdit, Motion, Spawn
 
 _COLOURS = {"Spawn": "green", "Consume": "red", "Link": "cyan", "Unlink": "magenta", "Update": "yellow"}
 
@@ -43,7 +43,11 @@ def _events(chain: EventChain) -> Table:
             states.append("\n" if j else "").append(f"{state.object}: {state.state}\n", style="bold")
             states.append(state.rule, style="dim")
         table.add_row(
-            str(i + 1), states, _edits(event.edits), f"{event.delta.fraction:.2f}", str(event.anchor)
+            str(i + 1),
+            states,
+            _edits(event.edits, event.motion),
+            f"{event.delta.fraction:.2f}",
+            str(event.anchor),
         )
     return table
 
@@ -61,6 +65,7 @@ def _net(chain: EventChain) -> Text:
     return text
 
 
-def _edits(edits: tuple[GraphEdit, ...]) -> Text:
+def _edits(edits: tuple[GraphEdit, ...], motions: tuple[Motion, ...]) -> Text:
     lines = [Text(edit_words(edit), style=_COLOURS[edit.op]) for edit in edits]
+    lines += [Text(str(motion), style="dim") for motion in motions]
     return Text("\n").join(lines)

@@ -32,6 +32,7 @@ class Case:
 
     name: str
     identity: Mapping[str, Any]
+    group: str = ""  # whose result it is, such as a method: partial results are averaged within it only
 
     @property
     def key(self) -> str:
@@ -133,16 +134,21 @@ class CaseStore:
     def write_manifest(self, cases: Sequence[Case]) -> None:
         write_json(
             self.folder / "manifest.json",
-            [{"name": case.name, "identity": dict(case.identity)} for case in cases],
+            [{"name": case.name, "identity": dict(case.identity), "group": case.group} for case in cases],
         )
 
     def manifest(self) -> list[Case]:
         path = self.folder / "manifest.json"
         try:
             return [
-                Case(name=entry["name"], identity=entry["identity"]) for entry in json.loads(path.read_text())
+                Case(
+                    name=entry["name"],
+                    identity=entry["identity"],
+                    group=entry.get("group") or entry["identity"].get("arm", ""),  # as older folders say it
+                )
+                for entry in json.loads(path.read_text(encoding="utf-8"))
             ]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise PhysPlanError(
                 f"{path} is not the list of cases of a benchmark ({error}); give the folder of a run."
             ) from error

@@ -15,10 +15,16 @@ from typing import Any
 import numpy as np
 import yaml
 
+from physplan.calls.ledger import Entry, Ledger
 from physplan.errors import PhysPlanError
-from physplan.evaluation.reported import API_COST_COLUMNS, STAGE_COST_COLUMNS, TOTAL_COST_COLUMNS
+from physplan.evaluation.reported import (
+    API_COST_COLUMNS,
+    STAGE_COST_COLUMNS,
+    TOTAL_COST_COLUMNS,
+    reported_rows,
+)
 from physplan.evaluation.tables import Row, Table
-from physplan.reasoning.ledger import Entry, Ledger
+from physplan.runs import layout
 
 GB = 1e9
 
@@ -53,7 +59,6 @@ class RunCost:
         return sum(call.usd or 0.0 for call in self.calls) if self.calls else None
 
 
-STAGE_ORDER = ("plan", "keyframes", "evidence", "latents", "video")
 STAGE_TITLES = {
     "plan": "Reasoning",
     "keyframes": "Keyframe rendering and checks",
@@ -65,13 +70,14 @@ STAGE_TITLES = {
 
 def read_run(folder: Path) -> RunCost:
     try:
-        inputs = json.loads((folder / "run.json").read_text(encoding="utf-8"))["inputs"]
-        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8")) or {}
+        inputs = json.loads((folder / layout.RUN).read_text(encoding="utf-8"))["inputs"]
+        config = yaml.safe_load((folder / layout.CONFIG).read_text(encoding="utf-8")) or {}
         models = _models(config)
         records = {
-            path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("stages/*.json")
+            path.stem: json.loads(path.read_text(encoding="utf-8"))
+            for path in folder.glob(layout.record("*"))
         }
-        plan = folder / "plan.json"
+        plan = folder / layout.PLAN
         return RunCost(
             method=str(inputs["method"]),
             events=len(json.loads(plan.read_text(encoding="utf-8"))["events"]) if plan.exists() else 0,
@@ -81,7 +87,7 @@ def read_run(folder: Path) -> RunCost:
                     model=models.get(name, ""),
                     peak_memory_bytes=records[name].get("peak_memory_bytes"),
                 )
-                for name in STAGE_ORDER
+                for name in layout.STAGES
                 if name in records
             },
             device=str((config.get("runtime") or {}).get("device") or ""),
@@ -113,14 +119,14 @@ def _models(config: Mapping[str, Any]) -> dict[str, str]:
 
 def read_runs(folders: Sequence[Path]) -> list[RunCost]:
     """All finished runs in or below the folders."""
-    found = sorted({p.parent for folder in folders for p in folder.rglob("run.json") if _finished(p.parent)})
+    found = sorted({p.parent for folder in folders for p in folder.rglob(layout.RUN) if _finished(p.parent)})
     if not found:
         raise PhysPlanError(f"There is no finished run in {', '.join(map(str, folders))}.")
     return [read_run(folder) for folder in found]
 
 
 def _finished(folder: Path) -> bool:
-    return (folder / "stages" / "video.json").is_file()
+    return (folder / layout.record("video")).is_file()
 
 
 def stage_table(runs: Sequence[RunCost]) -> Table:
@@ -142,6 +148,7 @@ def stage_table(runs: Sequence[RunCost]) -> Table:
         rows=(*rows, Row(label="Total", cells=("", total, most))),
         label="Stage",
         note=_whose_memory(runs),
+        reported=reported_rows("cost-stages"),
     )
 
 
@@ -158,6 +165,7 @@ def call_table(runs: Sequence[RunCost]) -> Table:
         columns=API_COST_COLUMNS,
         rows=tuple(rows),
         label="Call",
+        reported=reported_rows("cost-calls"),
     )
 
 
@@ -184,6 +192,7 @@ def total_table(runs: Sequence[RunCost]) -> Table:
         columns=TOTAL_COST_COLUMNS,
         rows=tuple(rows),
         note=" ".join(filter(None, (_growth(groups), _whose_memory(runs)))),
+        reported=reported_rows("cost-total"),
     )
 
 

@@ -153,7 +153,7 @@ def _plain(config: GenerationConfig) -> dict[str, Any]:
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    from physplan.pipeline.identity import differences
+    from physplan.pipeline.stage_keys import differences
 
     def flat(settings: Mapping[str, Any]) -> dict[str, Any]:
         return {**settings, **(settings.get("settings") or {}), "settings": None}

@@ -33,8 +33,10 @@ def resize_shorter(images: Tensor, side: int, *, mode: str = "bilinear", antiali
     return F.interpolate(images, size=size, mode=mode, align_corners=False, antialias=antialias)
 
 
-def centre_crop(images: Tensor, side: int) -> Tensor:
-    top, left = ((extent - side) // 2 for extent in images.shape[-2:])
+def centre_crop(images: Tensor, side: int, *, to_even: bool = False) -> Tensor:
+    """Half a pixel of an odd margin goes down, or `to_even`: the two ways of the libraries in use."""
+    margins = [extent - side for extent in images.shape[-2:]]
+    top, left = (round(margin / 2) if to_even else margin // 2 for margin in margins)
     return images[..., top : top + side, left : left + side]
 
 
@@ -45,6 +47,6 @@ def normalise(images: Tensor, statistics: Statistics) -> Tensor:
 
 
 def clip_input(frames: Sequence[np.ndarray] | np.ndarray, side: int) -> Tensor:
-    """CLIP's: shorter side by bicubic interpolation, centre, CLIP's statistics."""
-    images = resize_shorter(to_tensor(frames), side, mode="bicubic").round().clamp(0, 255)
+    """As CLIP's own processor: shorter side by bicubic interpolation of a picture, centre, its statistics."""
+    images = resize_shorter(to_tensor(frames), side, mode="bicubic", antialias=True).round().clamp(0, 255)
     return normalise(centre_crop(images, side) / 255, CLIP)

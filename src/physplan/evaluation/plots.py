@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
 
 
-def bar_plot(table: Table, path: Path, *, ylabel: str = "", columns: Sequence[str] | None = None) -> None:
+def bar_plot(table: Table, path: Path, *, columns: Sequence[str] | None = None) -> None:
     """Groups of bars: one group per column, one bar per row; intervals as whiskers, reported rows hatched."""
     wanted = [i for i, column in enumerate(table.columns) if columns is None or column.title in columns]
     figure = _figure(width=max(5.0, 1.1 + 0.28 * len(wanted) * len(table.rows) + 0.4 * len(wanted)))
@@ -41,7 +41,7 @@ def bar_plot(table: Table, path: Path, *, ylabel: str = "", columns: Sequence[st
             label=f"{row.label} (reported)" if row.source == REPORTED else row.label,
         )
     axes.set_xticks(range(len(wanted)), [fill(table.columns[i].title, width=14) for i in wanted])
-    _finish(figure, axes, table.title, ylabel, path)
+    _finish(figure, axes, table.title, table.unit, path)
 
 
 def curve_plot(

@@ -36,8 +36,8 @@ def use_preset(
 ) -> tuple[Callable[[], Generator], GenerationConfig]:
     """What `generate` needs for a preset. What no case could do is refused here, before the first begins."""
     from physplan.guidance.methods import method_config
-    from physplan.pipeline.reading import load_config
-    from physplan.pipeline.settled import settle
+    from physplan.pipeline.config_loading import load_config
+    from physplan.pipeline.defaults import with_defaults
 
     changes = dict(overrides or {})
     if "video.fit" in changes:
@@ -48,7 +48,7 @@ def use_preset(
         changes |= {"video.height": size[0], "video.width": size[1]}
     config = load_config(source, {**changes, "video.fit": fit})
     # Workers settle on their own device; which one does not change the case.
-    settled = settle(replace(config, runtime=replace(config.runtime, device="cpu")))
+    settled = with_defaults(replace(config, runtime=replace(config.runtime, device="cpu")))
     video = settled.video
     guidance = method_config(method, physplan=settled.guidance, frame_guidance=settled.frame_guidance)
     guidance.schedule.check(video.num_inference_steps or 0)
@@ -82,7 +82,7 @@ def make_preset_generator(config: Config, method: str) -> Generator:
 
 def deciding_fields(settled: Config) -> dict[str, Any]:
     """Every setting that can change a video, by its dotted name: the identity of a case."""
-    from physplan.pipeline.identity import classed_fields
-    from physplan.pipeline.reading import to_plain
+    from physplan.pipeline.config_loading import to_plain
+    from physplan.pipeline.stage_keys import setting_stages
 
-    return {name: to_plain(value) for name, stage, value in classed_fields(settled) if stage is not None}
+    return {name: to_plain(value) for name, stage, value in setting_stages(settled) if stage is not None}

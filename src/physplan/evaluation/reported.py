@@ -22,6 +22,13 @@ FRECHET_COLUMNS = tuple(
 FAILURE_COLUMNS = tuple(
     Column(title=title, digits=0) for title in ("Reasoning", "Edits", "Keyframe", "Localization", "Guidance")
 )
+CHECK_COLUMNS = tuple(
+    Column(title=title, digits=0)
+    for title in (
+        *("First attempt", "After retries", "Rejected"),
+        *("Coverage", "Grounding", "Consistency", "Lineage"),
+    )
+)
 TOTAL_COST_COLUMNS = (
     Column(title="Time (s)", digits=1, best="min"),
     Column(title="Peak memory (GB)", digits=2, best="min"),
@@ -120,6 +127,11 @@ _TABLES: dict[str, tuple[str, tuple[Column, ...], dict[str, tuple[float | str | 
             "Thermodynamics": (21.0, 6.0, 30.0, 18.0, 25.0),
             "All": (11.0, 4.0, 25.0, 30.0, 30.0),
         },
+    ),
+    "checks": (
+        "Deterministic checks (%)",
+        CHECK_COLUMNS,
+        {"PhysPlan": (87.0, 97.0, 3.0, 46.0, 31.0, 15.0, 8.0)},
     ),
     "cost-stages": (
         "Runtime per stage, K = 3",

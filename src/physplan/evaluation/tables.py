@@ -37,14 +37,18 @@ class Table:
     rows: tuple[Row, ...]
     label: str = "Method"  # head of the first column
     note: str = ""
+    unit: str = ""  # of the values, for a plot
+    reported: tuple[Row, ...] = ()  # the paper's rows that may stand beside these
 
     def __post_init__(self) -> None:
-        for row in self.rows:
+        for row in (*self.reported, *self.rows):
             if len(row.cells) != len(self.columns):
                 raise ValueError(f"row {row.label!r} has {len(row.cells)} cells, not {len(self.columns)}")
 
-    def with_rows(self, *rows: Row) -> Table:
-        return replace(self, rows=self.rows + rows)
+    def with_reported(self) -> Table:
+        if not self.reported:
+            raise PhysPlanError(f"The paper has no figures that may stand beside {self.title!r}.")
+        return replace(self, rows=(*self.reported, *self.rows), reported=())
 
 
 def render(table: Table, format: str = "text") -> str:

@@ -12,6 +12,8 @@ import numpy as np
 
 from physplan.errors import PhysPlanError
 
+SUFFIXES = (".mp4", ".webm", ".mov", ".mkv")
+
 
 @dataclass(frozen=True, kw_only=True)
 class VideoInfo:
@@ -20,6 +22,15 @@ class VideoInfo:
     frames: int
     width: int
     height: int
+
+
+def find_videos(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise PhysPlanError(f"There is no folder {folder} with videos.")
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    if not paths:
+        raise PhysPlanError(f"{folder} holds no video.")
+    return paths
 
 
 def probe(path: Path) -> VideoInfo:

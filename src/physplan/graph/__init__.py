@@ -27,8 +27,18 @@ from physplan.graph.errors import (
     TimingError,
 )
 from physplan.graph.measures import Term, measure, objects_so_far
+from physplan.graph.motion import LAWS, Motion, motion
+from physplan.graph.moving import check_motion, motion_of
 from physplan.graph.net import net_edits
-from physplan.graph.parsing import parse_delta, parse_deltas, parse_edits, parse_file, parse_graph, parse_json
+from physplan.graph.parsing import (
+    parse_delta,
+    parse_deltas,
+    parse_edits,
+    parse_file,
+    parse_graph,
+    parse_json,
+    parse_translation,
+)
 from physplan.graph.reading import Limits
 from physplan.graph.state import Edge, Node, StateGraph
 from physplan.graph.timing import anchors, rescale
@@ -47,6 +57,7 @@ __all__ = [
     "ATTRIBUTE_KEYS",
     "CHECKS",
     "CONVENTIONS",
+    "LAWS",
     "RELATIONS",
     "SCHEMA_VERSION",
     "AttributeKey",
@@ -64,6 +75,7 @@ __all__ = [
     "LimitError",
     "Limits",
     "Link",
+    "Motion",
     "NewObject",
     "Node",
     "ParseError",
@@ -81,10 +93,13 @@ __all__ = [
     "anchors",
     "apply",
     "check",
+    "check_motion",
     "edit_from_json",
     "edits_from_json",
     "edits_to_json",
     "measure",
+    "motion",
+    "motion_of",
     "net_edits",
     "objects_so_far",
     "parse_delta",
@@ -93,5 +108,6 @@ __all__ = [
     "parse_file",
     "parse_graph",
     "parse_json",
+    "parse_translation",
     "rescale",
 ]

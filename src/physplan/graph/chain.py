@@ -12,6 +12,8 @@ from physplan.graph.checks import check
 from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import Consume, GraphEdit, Spawn, edits_from_json, edits_to_json
 from physplan.graph.errors import InvalidChain, ParseError, RejectedEdits
+from physplan.graph.motion import Motion, motions_from_json, motions_to_json
+from physplan.graph.moving import check_motion
 from physplan.graph.net import net_difference
 from physplan.graph.parsing import parse_file, parse_json
 from physplan.graph.reading import Limits, located, read_integer, read_list, read_object
@@ -32,15 +34,18 @@ class Event:
     net_edits: tuple[GraphEdit, ...]
     anchor: int
     instruction: str | None = None
+    motion: tuple[Motion, ...] = ()  # how objects get here; what is not named moves as its edits imply
 
     def to_json(self) -> dict[str, Any]:
-        value = {
+        value: dict[str, Any] = {
             "delta": self.delta.to_json(),
             "edits": edits_to_json(self.edits),
             "anchor": self.anchor,
             "net_edits": edits_to_json(self.net_edits),
             "graph": self.graph.to_json(),
         }
+        if self.motion:
+            value["motion"] = motions_to_json(self.motion)
         return value if self.instruction is None else {**value, "instruction": self.instruction}
 
 
@@ -66,15 +71,17 @@ class EventChain:
         edits: Sequence[Sequence[GraphEdit]],
         provenance: Mapping[str, Any] | None = None,
         instructions: Sequence[str | None] | None = None,
+        motions: Sequence[Sequence[Motion]] | None = None,
     ) -> EventChain:
         """Check and apply each edit set in turn; raises `RejectedEdits` for the first that fails."""
         if not deltas:
             raise InvalidChain("a plan needs at least one event")
         instructions = [None] * len(deltas) if instructions is None else instructions
-        if not len(deltas) == len(edits) == len(instructions):
+        motions = [()] * len(deltas) if motions is None else motions
+        if not len(deltas) == len(edits) == len(instructions) == len(motions):
             raise InvalidChain(
-                f"{len(deltas)} deltas need as many edit sets and instructions, "
-                f"not {len(edits)} and {len(instructions)}"
+                f"{len(deltas)} deltas need as many edit sets, instructions and motions, "
+                f"not {len(edits)}, {len(instructions)} and {len(motions)}"
             )
         _require_prompt(prompt)
         frames = anchors([delta.fraction for delta in deltas], num_frames)
@@ -85,11 +92,14 @@ class EventChain:
         for i, (delta, edit_set) in enumerate(zip(deltas, edits, strict=True)):
             if violations := check(current, delta, edit_set, consumed):
                 raise RejectedEdits(violations, f"the edit set of event {i + 1}")
+            if violations := check_motion(current, delta, edit_set, motions[i]):
+                raise RejectedEdits(violations, f"the motion of event {i + 1}")
             current = apply(current, edit_set)
             spawns |= {edit.id: edit for edit in edit_set if isinstance(edit, Spawn)}
             consumed |= {edit.o for edit in edit_set if isinstance(edit, Consume)}
             net = tuple(net_difference(graph, current, spawns))
-            events.append(Event(delta, tuple(edit_set), current, net, frames[i], instructions[i]))
+            event = Event(delta, tuple(edit_set), current, net, frames[i], instructions[i], tuple(motions[i]))
+            events.append(event)
         return cls(prompt, num_frames, graph, tuple(events), dict(provenance or {}))
 
     def verify(self) -> None:
@@ -114,6 +124,7 @@ class EventChain:
             edits=[event.edits for event in self.events],
             provenance=self.provenance,
             instructions=[event.instruction for event in self.events],
+            motions=[event.motion for event in self.events],
         )
 
     @property
@@ -166,7 +177,7 @@ class EventChain:
         num_frames = read_integer(fields["num_frames"], f"{at}.num_frames")
         graph = StateGraph.from_json(fields["graph"], limits=limits, at=f"{at}.graph")
         entries = [
-            read_object(entry, f"{at}.events[{i}]", ("delta", "edits"), (*_DERIVED, "instruction"))
+            read_object(entry, f"{at}.events[{i}]", ("delta", "edits"), (*_DERIVED, "instruction", "motion"))
             for i, entry in enumerate(read_list(fields["events"], f"{at}.events", limits.max_events))
         ]
         deltas = [
@@ -175,6 +186,10 @@ class EventChain:
         ]
         edits = [
             edits_from_json(entry["edits"], limits=limits, at=f"{at}.events[{i}].edits")
+            for i, entry in enumerate(entries)
+        ]
+        motions = [
+            motions_from_json(entry.get("motion", []), limits=limits, at=f"{at}.events[{i}].motion")
             for i, entry in enumerate(entries)
         ]
         instructions = [entry.get("instruction") for entry in entries]
@@ -191,6 +206,7 @@ class EventChain:
                 edits=edits,
                 provenance=provenance,
                 instructions=instructions,
+                motions=motions,
             )
         if not recompute:
             _compare_derived(chain, entries, limits, at)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import GraphEdit, edits_from_json
 from physplan.graph.errors import LimitError, ParseError
+from physplan.graph.motion import Motion, motions_from_json
 from physplan.graph.reading import Limits, in_file, read_list, read_object
 from physplan.graph.state import StateGraph
 from physplan.graph.text import shorten
@@ -109,6 +110,15 @@ def parse_edits(reply: object, limits: Limits = _DEFAULT) -> tuple[GraphEdit, ..
     """Prompt 3's reply: `{"edits": [...]}`."""
     fields = read_object(_value(reply, limits), "$", ("edits",))
     return edits_from_json(fields["edits"], limits=limits, at="$.edits")
+
+
+def parse_translation(
+    reply: object, limits: Limits = _DEFAULT
+) -> tuple[tuple[GraphEdit, ...], tuple[Motion, ...]]:
+    """Prompt 3's reply with how things move: `{"edits": [...], "motion": [...]}`; motion may be left out."""
+    fields = read_object(_value(reply, limits), "$", ("edits",), ("motion",))
+    edits = edits_from_json(fields["edits"], limits=limits, at="$.edits")
+    return edits, motions_from_json(fields.get("motion", []), limits=limits, at="$.motion")
 
 
 def _value(reply: object, limits: Limits) -> object:

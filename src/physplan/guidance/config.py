@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self, get_args
 
 from physplan.errors import PhysPlanError
 from physplan.graph import Term
@@ -89,7 +89,7 @@ class GuidanceConfig:
         "before"  # time travel: subtract before the reverse step, or after it
     )
     reevaluate: bool = False  # time travel: predict again at the updated latent for the reverse step
-    draws: Literal["own", "frame_guidance"] = "own"  # random draws in Frame Guidance's order; see `draws.py`
+    draws: Literal["own", "frame_guidance"] = "own"  # the order of random draws; `frame_guidance_draws.py`
     events_per_repeat: int | None = None  # None: all; fewer take turns, and time no longer grows with events
     window_mode: WindowMode | None = None  # None: what the model recommends
     window_length: int | None = None
@@ -104,6 +104,7 @@ class GuidanceConfig:
             update=(self.update, Literal["before", "after"]),
             draws=(self.draws, Literal["own", "frame_guidance"]),
         )
+        self._refuse_ignored()
         if self.events_per_repeat is not None and self.events_per_repeat < 1:
             raise PhysPlanError("events_per_repeat must be 1 or more, or None for all events.")
         if not 0 <= self.outside_weight <= 1:
@@ -111,6 +112,43 @@ class GuidanceConfig:
                 f"outside_weight (lambda) is {self.outside_weight}: choose it between 0 (nothing moves"
                 " outside the regions) and 1 (no region weighting)."
             )
+
+    def _refuse_ignored(self) -> None:
+        """A setting that another one makes void is a misunderstanding: it is not passed over in silence."""
+        whole, exact, direct = self.normalise == "whole", self.gradient == "exact", self.gradient == "direct"
+        void = [
+            (whole and not exact, "normalise whole is the gradient of the whole sum: set gradient to exact"),
+            (whole and self.outside_weight != 1, "normalise whole knows no regions: set outside_weight to 1"),
+            (
+                exact and self.combine_at != "clean",
+                "gradient exact takes every term through the denoiser alone: set combine_at to clean, or"
+                " gradient to fused",
+            ),
+            (
+                self.gradient != "fused" and self.weight_at != "clean",
+                f"weight_at {self.weight_at} belongs to gradient fused: set weight_at to clean",
+            ),
+            (
+                direct and not self.unconditional_grad,
+                "gradient direct takes no gradient through the denoiser: leave unconditional_grad on",
+            ),
+            (
+                self.update == "after" and self.reevaluate,
+                "update after uses the prediction at the latent before it: set reevaluate to false",
+            ),
+        ]
+        for ignored, sentence in void:
+            if ignored:
+                raise PhysPlanError(f"{sentence}.")
+
+    def with_gradient(self, mode: GradientMode) -> Self:
+        """The same method in another gradient mode; settings that belong to the old mode alone go."""
+        known: dict[str, dict[str, Any]] = {
+            "exact": {"combine_at": "clean", "weight_at": "clean"},
+            "fused": {},
+            "direct": {"weight_at": "clean", "unconditional_grad": True},
+        }
+        return replace(self, gradient=mode, **known[mode])
 
 
 def _one_of(**choices: tuple[object, object]) -> None:

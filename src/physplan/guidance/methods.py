@@ -9,9 +9,9 @@ import torch
 
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, Term
+from physplan.guidance.bystanders import KeepBystanders
 from physplan.guidance.config import GuidanceConfig, MeasureConfig
-from physplan.guidance.draws import frame_guidance_start
-from physplan.guidance.keep import KeepBystanders
+from physplan.guidance.frame_guidance_draws import frame_guidance_start
 from physplan.guidance.objective import build_objective
 from physplan.guidance.records import GuidanceResult, OnProgress
 from physplan.guidance.sampler import guided_sample
@@ -115,7 +115,7 @@ def guide(
         device=model.device,
         config=config.measure,
     )
-    watch = (
+    bystanders = (
         KeepBystanders(chain, evidence, size=size, device=model.device) if config.keep and guided else None
     )
     return guided_sample(
@@ -125,6 +125,6 @@ def guide(
         anchors=chain.anchors,
         config=config,
         generator=generator,
-        watch=watch,
+        bystanders=bystanders,
         on_progress=on_progress,
     )

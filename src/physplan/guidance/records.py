@@ -13,6 +13,7 @@ from torch import Tensor
 from physplan.guidance.selection import TermSpec
 
 Stage = Literal["layout", "detail", "unguided"]
+Ended = Literal["finished", "unguided by request", "stopped by request"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,8 @@ class StopRun(Exception):
 class GuidanceResult:
     latents: Tensor  # clean latents [1, C, F, H, W], ready to decode
     steps: tuple[StepRecord, ...]
-    ended: Literal["finished", "unguided by request", "stopped by request"] = "finished"
+    ended: Ended = "finished"
+    regions: Mapping[str, Tensor] = field(default_factory=dict)  # each term's last one, by its label: [h, w]
 
     def skipped(self) -> dict[str, int]:
         """How often each term was skipped, by term and reason."""

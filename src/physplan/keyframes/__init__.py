@@ -2,7 +2,7 @@
 
 from physplan.keyframes.check import CheckSettings, KeyframeCheck, check_keyframe
 from physplan.keyframes.protocol import EditRequest, KeyframeEditor, NoPicture
-from physplan.keyframes.render import Keyframe, RenderSettings, render_keyframes
+from physplan.keyframes.render import Keyframe, RenderSettings, judge_keyframes, render_keyframes
 
 __all__ = [
     "CheckSettings",
@@ -13,5 +13,6 @@ __all__ = [
     "NoPicture",
     "RenderSettings",
     "check_keyframe",
+    "judge_keyframes",
     "render_keyframes",
 ]

@@ -12,12 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from physplan.graph import EventChain
-from physplan.perception import (
-    DepthEstimator,
-    KeyframeEvidence,
-    Segmenter,
-    keyframe_evidence,
-)
+from physplan.perception import KeyframeEvidence, Segmenter, Sighting, keyframe_evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,18 +42,16 @@ class KeyframeCheck:
 def check_keyframe(
     chain: EventChain,
     event: int,
-    image: Tensor,
+    sighting: Sighting,
     *,
     first: KeyframeEvidence,
     segmenter: Segmenter,
-    depth: DepthEstimator,
     settings: CheckSettings | None = None,
 ) -> KeyframeCheck:
-    """Look at the keyframe [3, H, W] of chain.events[event] with the evidence of the first frame."""
+    """Check the keyframe of chain.events[event], as it was looked at, against the first frame's evidence."""
     settings = settings or CheckSettings()
-    seen = keyframe_evidence(
-        chain.events[event].graph, image, known=first.masks, segmenter=segmenter, depth=depth
-    )
+    image = sighting.image
+    seen = keyframe_evidence(chain.events[event].graph, sighting, known=first.masks)
     problems = [
         *_absent(chain, first, seen),
         *_lingering(chain, event, first, image, segmenter, settings),

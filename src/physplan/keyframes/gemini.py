@@ -8,13 +8,13 @@ from typing import Any
 
 from PIL import Image
 
+from physplan.calls.gateway import Gateway
+from physplan.calls.protocol import Request
+from physplan.calls.settings import CallSettings, connect
 from physplan.errors import PhysPlanError
 from physplan.keyframes.framing import cut_out, nearest_ratio, pad_to_ratio
 from physplan.keyframes.protocol import EditRequest, NoPicture
-from physplan.reasoning.clients.protocol import Request
-from physplan.reasoning.gateway import Gateway
 from physplan.reasoning.picture import Picture
-from physplan.reasoning.settings import CallSettings, connect
 
 RATIOS = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from PIL import Image
 
+from physplan.calls.parallel import side_by_side
 from physplan.graph import EventChain
 from physplan.keyframes.check import CheckSettings, KeyframeCheck, check_keyframe
 from physplan.keyframes.framing import fit
 from physplan.keyframes.protocol import EditRequest, KeyframeEditor, NoPicture
 from physplan.keyframes.store import DrawingStore, drawing_key
-from physplan.perception import DepthEstimator, Segmenter, first_frame_evidence
+from physplan.perception import DepthEstimator, Segmenter, Sighting, first_frame_evidence, look
 from physplan.perception.images import to_tensor
-from physplan.reasoning.parallel import side_by_side
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import keyframe_tasks
 from physplan.reasoning.writer import write_instruction
@@ -39,11 +39,15 @@ class Keyframe:
     instruction: str
     attempts: int
     check: KeyframeCheck
+    sighting: Sighting  # what was seen in it when it was checked
 
     def report(self) -> str:
         tries = "1 drawing" if self.attempts == 1 else f"best of {self.attempts} drawings"
         verdict = "; ".join(self.check.problems) or "nothing is off"
         return f"Keyframe {self.event + 1} ({tries}, drift {self.check.drift:.1%}): {verdict}."
+
+
+Seen = tuple[Sighting, KeyframeCheck]
 
 
 def render_keyframes(
@@ -53,28 +57,30 @@ def render_keyframes(
     editor: KeyframeEditor,
     segmenter: Segmenter,
     depth: DepthEstimator,
+    first: Sighting | None = None,
     seed: int = 0,
     settings: RenderSettings | None = None,
     store: str | os.PathLike[str] | None = None,
     on_keyframe: Callable[[Keyframe], None] | None = None,
 ) -> tuple[Keyframe, ...]:
-    """One keyframe per event, each edited from the first frame. The folder `store` keeps every drawing."""
+    """One keyframe per event, each edited from the first frame. The folder `store` keeps every drawing.
+
+    `first` is what was seen in the first frame, where somebody has looked already.
+    """
     rules = settings or RenderSettings()
     image = Picture.of(image).image
-    first = first_frame_evidence(chain.graph, to_tensor(image), segmenter=segmenter, depth=depth)
+    if first is None:
+        first = look(chain.graph, to_tensor(image), segmenter=segmenter, depth=depth)
+    evidence = first_frame_evidence(chain.graph, first)
     drawings = DrawingStore(store)
     looking = threading.Lock()  # the networks that look are shared by all threads
 
-    def look(drawn: Image.Image, event: int) -> KeyframeCheck:
+    def inspect(drawn: Image.Image, event: int) -> Seen:
         with looking:
-            return check_keyframe(
-                chain,
-                event,
-                to_tensor(drawn),
-                first=first,
-                segmenter=segmenter,
-                depth=depth,
-                settings=rules.check,
+            graph = chain.events[event].graph
+            sighting = look(graph, to_tensor(drawn), segmenter=segmenter, depth=depth)
+            return sighting, check_keyframe(
+                chain, event, sighting, first=evidence, segmenter=segmenter, settings=rules.check
             )
 
     def render(event: int) -> Keyframe:
@@ -83,11 +89,11 @@ def render_keyframes(
             instruction=instruction_of(chain, event),
             event=event,
             chain=chain,
-            first=first,
+            first=evidence,
             seed=seed,
         )
         keyframe = _best_drawing(
-            request, lambda asked: _draw(editor, asked, drawings), look, redraws=rules.redraws
+            request, lambda asked: _draw(editor, asked, drawings), inspect, redraws=rules.redraws
         )
         if on_keyframe:
             on_keyframe(keyframe)
@@ -96,35 +102,68 @@ def render_keyframes(
     return tuple(side_by_side(render, range(len(chain.events)), at_once=editor.at_once))
 
 
+def judge_keyframes(
+    chain: EventChain,
+    images: Sequence[Image.Image],
+    *,
+    first: Sighting,
+    segmenter: Segmenter,
+    depth: DepthEstimator,
+    settings: CheckSettings | None = None,
+) -> tuple[Keyframe, ...]:
+    """Keyframes of somebody's own are looked at as drawn ones are, but not drawn again."""
+    evidence = first_frame_evidence(chain.graph, first)
+    keyframes = []
+    for event, image in enumerate(images):
+        sighting = look(chain.events[event].graph, to_tensor(image), segmenter=segmenter, depth=depth)
+        check = check_keyframe(chain, event, sighting, first=evidence, segmenter=segmenter, settings=settings)
+        keyframes.append(
+            Keyframe(
+                event=event,
+                image=image,
+                instruction=instruction_of(chain, event),
+                attempts=1,
+                check=check,
+                sighting=sighting,
+            )
+        )
+    return tuple(keyframes)
+
+
 def _best_drawing(
     request: EditRequest,
     draw: Callable[[EditRequest], Image.Image],
-    look: Callable[[Image.Image, int], KeyframeCheck],
+    inspect: Callable[[Image.Image, int], Seen],
     *,
     redraws: int,
 ) -> Keyframe:
     """Draw, look, and draw again with what was off, until nothing is or no redraw is left."""
-    best: tuple[Image.Image, KeyframeCheck] | None = None
+    best: tuple[Image.Image, Sighting, KeyframeCheck] | None = None
     refusal = ""
     attempts = 0
-    while attempts <= redraws and (best is None or best[1].problems):
+    while attempts <= redraws and (best is None or best[2].problems):
         attempts += 1
         try:
             drawn = draw(request)
         except NoPicture as error:
             refusal = str(error)
         else:
-            check = look(drawn, request.event)
-            if best is None or check.rank < best[1].rank:
-                best = drawn, check
+            sighting, check = inspect(drawn, request.event)
+            if best is None or check.rank < best[2].rank:
+                best = drawn, sighting, check
             request = replace(request, complaints=check.problems)
         # Far apart, so that one seed's second attempt is not the next seed's first.
         request = replace(request, seed=request.seed + 1_000_003)
     if best is None:
         raise NoPicture(f"{refusal} Given up after {attempts} attempts: try another seed or editor.")
-    drawn, check = best
+    drawn, sighting, check = best
     return Keyframe(
-        event=request.event, image=drawn, instruction=request.instruction, attempts=attempts, check=check
+        event=request.event,
+        image=drawn,
+        instruction=request.instruction,
+        attempts=attempts,
+        check=check,
+        sighting=sighting,
     )
 
 

@@ -3,6 +3,7 @@
 from physplan.perception.evidence import (
     Evidence,
     KeyframeEvidence,
+    evidence_of,
     first_frame_evidence,
     gather_evidence,
     keyframe_evidence,
@@ -14,6 +15,7 @@ from physplan.perception.protocol import (
     Segmenter,
     normalise_depth,
 )
+from physplan.perception.sightings import Sighting, look
 
 __all__ = [
     "DepthEstimator",
@@ -22,8 +24,11 @@ __all__ = [
     "Instance",
     "KeyframeEvidence",
     "Segmenter",
+    "Sighting",
+    "evidence_of",
     "first_frame_evidence",
     "gather_evidence",
     "keyframe_evidence",
+    "look",
     "normalise_depth",
 ]

@@ -22,7 +22,8 @@ from torch import Tensor
 from physplan.errors import PhysPlanError
 from physplan.files import atomic_path
 from physplan.perception.assignment import assign, relation_cost, tracking_cost
-from physplan.perception.protocol import DepthEstimator, Segmenter, normalise_depth
+from physplan.perception.protocol import DepthEstimator, Segmenter
+from physplan.perception.sightings import Sighting, look
 
 if TYPE_CHECKING:
     from physplan.graph import EventChain, StateGraph
@@ -104,80 +105,70 @@ def gather_evidence(
     depth: DepthEstimator,
 ) -> Evidence:
     """Masks and depth of the first frame and of every keyframe, all [3, H, W] of one size."""
-    if len(keyframes) != len(chain.events):
-        raise PhysPlanError(
-            f"The plan has {len(chain.events)} events but {len(keyframes)} keyframes: draw one for each."
-        )
-    first = first_frame_evidence(chain.graph, first_frame, segmenter=segmenter, depth=depth)
-    known = dict(first.masks)
+    _check_count(chain, len(keyframes))
+    tools = {"segmenter": segmenter, "depth": depth}
+    return evidence_of(
+        chain,
+        look(chain.graph, first_frame, **tools),  # type: ignore[arg-type]
+        [look(e.graph, image, **tools) for e, image in zip(chain.events, keyframes, strict=True)],  # type: ignore[arg-type]
+    )
+
+
+def evidence_of(chain: EventChain, first: Sighting, keyframes: Sequence[Sighting]) -> Evidence:
+    """The evidence of pictures that were looked at before."""
+    _check_count(chain, len(keyframes))
+    start = first_frame_evidence(chain.graph, first)
+    known = dict(start.masks)
     frames = []
-    for event, image in zip(chain.events, keyframes, strict=True):
-        if image.shape != first_frame.shape:
+    for event, seen in zip(chain.events, keyframes, strict=True):
+        if seen.image.shape != first.image.shape:
             raise PhysPlanError(
-                f"A keyframe is {tuple(image.shape)} but the first frame is {tuple(first_frame.shape)}: "
+                f"A keyframe is {tuple(seen.image.shape)} but the first frame is {tuple(first.image.shape)}: "
                 "resize the keyframes to the first frame."
             )
-        frame = keyframe_evidence(event.graph, image, known=known, segmenter=segmenter, depth=depth)
+        frame = keyframe_evidence(event.graph, seen, known=known)
         # A node keeps the place where it was first seen, so that it is the same object in every keyframe.
         known = {**frame.masks, **known}
         frames.append(frame)
-    return Evidence(first=first, keyframes=tuple(frames))
+    return Evidence(first=start, keyframes=tuple(frames))
 
 
-def first_frame_evidence(
-    graph: StateGraph, image: Tensor, *, segmenter: Segmenter, depth: DepthEstimator
-) -> KeyframeEvidence:
+def _check_count(chain: EventChain, keyframes: int) -> None:
+    if keyframes != len(chain.events):
+        raise PhysPlanError(
+            f"The plan has {len(chain.events)} events but {keyframes} keyframes: draw one for each."
+        )
+
+
+def first_frame_evidence(graph: StateGraph, seen: Sighting) -> KeyframeEvidence:
     """The observed frame: relations tell the nodes of one category apart, else they go from left to right."""
-    nearness = _nearness(image, depth)
 
     def cost(
         nodes: Sequence[str], masks: Sequence[Tensor], known: Mapping[str, Tensor]
     ) -> NDArray[np.float64]:
-        return relation_cost(nodes, masks, graph=graph, known=known, nearness=nearness)
+        return relation_cost(nodes, masks, graph=graph, known=known, nearness=seen.depth)
 
-    return _look(graph, image, nearness, segmenter, cost)
+    return _identify(graph, seen, cost)
 
 
-def keyframe_evidence(
-    graph: StateGraph,
-    image: Tensor,
-    *,
-    known: Mapping[str, Tensor],
-    segmenter: Segmenter,
-    depth: DepthEstimator,
-) -> KeyframeEvidence:
+def keyframe_evidence(graph: StateGraph, seen: Sighting, *, known: Mapping[str, Tensor]) -> KeyframeEvidence:
     """A keyframe of the state `graph`: nodes of one category keep the places they have in `known`."""
     sources = {node.id: node.source for node in graph.nodes}
 
     def cost(nodes: Sequence[str], masks: Sequence[Tensor], _: Mapping[str, Tensor]) -> NDArray[np.float64]:
         return tracking_cost(nodes, masks, known=known, sources=sources)
 
-    return _look(graph, image, _nearness(image, depth), segmenter, cost)
+    return _identify(graph, seen, cost)
 
 
-@torch.no_grad()
-def _nearness(image: Tensor, depth: DepthEstimator) -> Tensor:
-    return normalise_depth(depth(image[None]))[0].float().cpu()
-
-
-@torch.no_grad()
-def _look(
-    graph: StateGraph, image: Tensor, nearness: Tensor, segmenter: Segmenter, cost_of: CostOf
-) -> KeyframeEvidence:
+def _identify(graph: StateGraph, seen: Sighting, cost_of: CostOf) -> KeyframeEvidence:
     nodes: dict[str, list[str]] = defaultdict(list)
-    spelling: dict[str, str] = {}
     for node in graph.nodes:
-        # "Ball" and "ball" are one category: detectors do not know the difference.
         nodes[node.category.casefold()].append(node.id)
-        spelling.setdefault(node.category.casefold(), node.category)
-    found: dict[str, list[Tensor]] = defaultdict(list)
-    for instance in segmenter.segment(image, tuple(spelling.values())):
-        if instance.mask.any():
-            found[instance.category.casefold()].append(instance.mask.cpu())
     masks: dict[str, Tensor] = {}
     # Single nodes come first: their places tell the nodes of a shared category apart.
     for category, ids in sorted(nodes.items(), key=lambda item: len(item[1])):
-        instances = sorted(found[category], key=_leftmost)
+        instances = seen.instances.get(category)
         if not instances:
             continue
         for node_id, owned in zip(ids, assign(cost_of(ids, instances, masks), instances), strict=True):
@@ -185,8 +176,4 @@ def _look(
                 masks[node_id] = torch.stack([instances[index] for index in owned]).any(0)
     ordered = {node.id: masks[node.id] for node in graph.nodes if node.id in masks}
     missing = tuple(node.id for node in graph.nodes if node.id not in masks)
-    return KeyframeEvidence(image=image.cpu(), masks=ordered, depth=nearness, missing=missing)
-
-
-def _leftmost(mask: Tensor) -> int:
-    return int(torch.nonzero(mask.any(0))[0])
+    return KeyframeEvidence(image=seen.image, masks=ordered, depth=seen.depth, missing=missing)

@@ -1,8 +1,8 @@
 """The stages in order (figure 2), from a picture and a sentence to a video, resumable at each."""
 
 from physplan.pipeline.config import Config
+from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.pipeline import Cost, PhysPlan, Result
-from physplan.pipeline.reading import load_config
 
 __all__ = ["Config", "Cost", "PhysPlan", "Result", "RunEvent", "load_config"]

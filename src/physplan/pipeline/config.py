@@ -1,11 +1,11 @@
 """All settings of a run. Each field says which stage it changes first, or that it changes nothing.
 
-A field made with `identity(stage)` is part of the key of that stage and of all later ones; a field made with
+A field made with `decides(stage)` is part of the key of that stage and of all later ones; a field made with
 `runtime()` is part of none: where, how fast and how dearly, but not what. Fields of a nested dataclass that
 is not of this file belong to the stage of the field that holds them.
 """
 
-# ruff: noqa: RUF009 - identity() and runtime() are dataclasses.field() with a class
+# ruff: noqa: RUF009 - decides() and runtime() are dataclasses.field() with a class
 from __future__ import annotations
 
 import os
@@ -16,13 +16,11 @@ from typing import Any, Literal
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.methods import FRAME_GUIDANCE
 from physplan.keyframes.check import CheckSettings
+from physplan.runs.layout import StageName
 from physplan.video.fit import FitMode
 
-StageName = Literal["plan", "keyframes", "evidence", "latents", "video"]
-STAGES: tuple[StageName, ...] = ("plan", "keyframes", "evidence", "latents", "video")
 
-
-def identity(stage: StageName, default: Any = MISSING, *, factory: Any = MISSING) -> Any:
+def decides(stage: StageName, default: Any = MISSING, *, factory: Any = MISSING) -> Any:
     return field(default=default, default_factory=factory, metadata={"stage": stage})
 
 
@@ -40,52 +38,52 @@ class Component:
 
 @dataclass(frozen=True, kw_only=True)
 class ReasonerConfig:
-    name: str = identity("plan", "sandbox")
-    model: str | None = identity("plan", None)  # None: the reasoner's own
-    temperature: float | None = identity("plan", 0.0)  # None leaves it to the server
-    max_output_tokens: int = identity("plan", 16_384)
-    max_events: int = identity("plan", 7)
-    retries: int = identity("plan", 3)
-    regenerations: int = identity("plan", 2)
+    name: str = decides("plan", "sandbox")
+    model: str | None = decides("plan", None)  # None: the reasoner's own
+    temperature: float | None = decides("plan", 0.0)  # None leaves it to the server
+    max_output_tokens: int = decides("plan", 16_384)
+    max_events: int = decides("plan", 7)
+    retries: int = decides("plan", 3)
+    regenerations: int = decides("plan", 2)
     base_url: str | None = runtime(None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EditorConfig:
-    name: str = identity("keyframes", "sandbox")
-    options: Mapping[str, Any] = identity("keyframes", factory=dict)
-    seed: int = identity("keyframes", 0)  # of the drawings; another sampling seed keeps them
-    redraws: int = identity("keyframes", 2)
-    check: CheckSettings = identity("keyframes", factory=CheckSettings)
+    name: str = decides("keyframes", "sandbox")
+    options: Mapping[str, Any] = decides("keyframes", factory=dict)
+    seed: int = decides("keyframes", 0)  # of the drawings; another sampling seed keeps them
+    redraws: int = decides("keyframes", 2)
+    check: CheckSettings = decides("keyframes", factory=CheckSettings)
     base_url: str | None = runtime(None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PerceptionConfig:
     # Both look at the keyframes while these are checked.
-    segmenter: Component = identity("keyframes", factory=lambda: Component(name="sandbox"))
-    depth: Component = identity("keyframes", factory=lambda: Component(name="sandbox"))
-    encoder: Component = identity("latents", factory=lambda: Component(name="sandbox"))
+    segmenter: Component = decides("keyframes", factory=lambda: Component(name="sandbox"))
+    depth: Component = decides("keyframes", factory=lambda: Component(name="sandbox"))
+    encoder: Component = decides("latents", factory=lambda: Component(name="sandbox"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class VideoConfig:
     """None stands for the model's own value."""
 
-    model: str = identity("latents", "sandbox")  # of physplan.video.presets, or "sandbox"
-    source: str | None = identity("latents", None)  # another folder or hub name than the model's own
-    revision: str | None = identity("latents", None)
-    dtype: str | None = identity("latents", None)
-    height: int | None = identity("plan", None)
-    width: int | None = identity("plan", None)
-    num_frames: int | None = identity("plan", None)
-    fit: FitMode = identity("plan", "crop")  # how a picture of another shape becomes the first frame
-    num_inference_steps: int | None = identity("latents", None)
-    guidance_scale: float | None = identity("latents", None)
-    use_dynamic_cfg: bool | None = identity("latents", None)
-    eta: float | None = identity("latents", None)  # of DDIM: the share of fresh noise in each step
-    negative_prompt: str = identity("latents", "")
-    fps: int | None = identity("latents", None)
+    model: str = decides("latents", "sandbox")  # of physplan.video.published, or "sandbox"
+    source: str | None = decides("latents", None)  # another folder or hub name than the model's own
+    revision: str | None = decides("latents", None)
+    dtype: str | None = decides("latents", None)
+    height: int | None = decides("plan", None)
+    width: int | None = decides("plan", None)
+    num_frames: int | None = decides("plan", None)
+    fit: FitMode = decides("plan", "crop")  # how a picture of another shape becomes the first frame
+    num_inference_steps: int | None = decides("latents", None)
+    guidance_scale: float | None = decides("latents", None)
+    use_dynamic_cfg: bool | None = decides("latents", None)
+    eta: float | None = decides("latents", None)  # of DDIM: the share of fresh noise in each step
+    negative_prompt: str = decides("latents", "")
+    fps: int | None = decides("latents", None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,8 +114,8 @@ class Config:
     editor: EditorConfig = field(default_factory=EditorConfig)
     perception: PerceptionConfig = field(default_factory=PerceptionConfig)
     video: VideoConfig = field(default_factory=VideoConfig)
-    guidance: GuidanceConfig = identity("latents", factory=GuidanceConfig)
-    frame_guidance: GuidanceConfig = identity("latents", FRAME_GUIDANCE)  # for --method frame_guidance
+    guidance: GuidanceConfig = decides("latents", factory=GuidanceConfig)
+    frame_guidance: GuidanceConfig = decides("latents", FRAME_GUIDANCE)  # for --method frame_guidance
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
 
 
@@ -125,12 +123,12 @@ class Config:
 class Inputs:
     """What one run is given beside the config. Pictures and plans stand as hashes of their content."""
 
-    image: str = identity("plan")
-    prompt: str = identity("plan")
-    plan: str | None = identity("plan", None)  # when a plan was given
-    keyframes: str | None = identity("keyframes", None)  # when keyframes were given
-    seed: int = identity("latents", 0)
-    method: str = identity("latents", "physplan")
+    image: str = decides("plan")
+    prompt: str = decides("plan")
+    plan: str | None = decides("plan", None)  # when a plan was given
+    keyframes: str | None = decides("keyframes", None)  # when keyframes were given
+    seed: int = decides("latents", 0)
+    method: str = decides("latents", "physplan")
 
 
 Source = str | os.PathLike[str] | Mapping[str, Any] | Config

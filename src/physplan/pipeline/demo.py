@@ -14,6 +14,7 @@ from torch import Tensor
 
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.pipeline import PhysPlan, Result
+from physplan.runs import layout
 from physplan.video.files import write_video
 from physplan.video.sheets import Frames, contact_sheet
 
@@ -41,7 +42,6 @@ def make_demo(
     pp = PhysPlan.from_preset("sandbox", **(QUICK if quick else {}))
     kind = "quick" if quick else "full"
     rows: list[tuple[str, Frames]] = []
-    anchors: set[int] = set()
     made: dict[tuple[str, str], Result] = {}
     for variant, number in SCENES.items():
         image = first_frame(variant, number)
@@ -58,13 +58,12 @@ def make_demo(
             )
             made[variant, method] = result
             rows.append((f"{variant}: {name}", result.video))
-            anchors |= set(result.plan.anchors) if result.plan else set()
     picture, video = folder / "demo.png", folder / "demo.mp4"
     contact_sheet(
         rows, picture, columns=9, frame_width=128, title=f"“{PROMPT}”: the same words, three scenes"
     )
     write_video(video, grid(made), fps=8, metadata={"prompt": PROMPT, "seed": seed})
-    reports = [folder / kind / f"{variant}-physplan-{seed}" / "report.html" for variant in SCENES]
+    reports = [folder / kind / f"{variant}-physplan-{seed}" / layout.REPORT for variant in SCENES]
     return Demo(picture=picture, video=video, reports=tuple(reports))
 
 

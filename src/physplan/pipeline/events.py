@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +20,20 @@ class RunEvent:
 
 
 OnEvent = Callable[[RunEvent], None]
+
+
+class Tell(Protocol):
+    """How a stage says what it is doing."""
+
+    def __call__(
+        self, message: str, *, done: float = 0.0, total: float = 0.0, remaining: float | None = None
+    ) -> None: ...
+
+
+def say_nothing(
+    message: str, *, done: float = 0.0, total: float = 0.0, remaining: float | None = None
+) -> None:
+    """Nobody listens to the stage."""
 
 
 def silent(event: RunEvent) -> None:

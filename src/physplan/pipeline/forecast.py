@@ -8,13 +8,14 @@ from pathlib import Path
 
 import torch
 
+from physplan.calls.prices import PriceTable
+from physplan.calls.protocol import Usage
 from physplan.graph import EventChain
 from physplan.guidance.methods import method_config
-from physplan.pipeline.config import STAGES, Config, VideoConfig
-from physplan.pipeline.identity import identity
-from physplan.pipeline.run import Run, identity_of
-from physplan.reasoning.clients.protocol import Usage
-from physplan.reasoning.prices import PriceTable
+from physplan.pipeline.config import Config, VideoConfig
+from physplan.pipeline.run import Run, recorded_settings
+from physplan.pipeline.stage_keys import deciding_settings
+from physplan.runs import layout
 from physplan.video.memory import (
     GradientMode,
     MemoryEstimate,
@@ -22,7 +23,7 @@ from physplan.video.memory import (
     estimate_preset,
     require_memory,
 )
-from physplan.video.presets import VIDEO_PRESETS
+from physplan.video.published import PUBLISHED
 
 USUAL_EVENTS = 3
 # Tokens of one answer, in and out, as measured over plans of three events with the paper's prompts.
@@ -60,10 +61,10 @@ def forecast(run: Run) -> Forecast:
     """The number of events is known once there is a plan; before that, the usual number is assumed."""
     chain = run.plan or _planned(run)
     events = len(chain.events) if chain else USUAL_EVENTS
-    before = identity_of(run.folder) or {}
+    before = recorded_settings(run.folder) or {}
     work = []
-    for stage in STAGES if run.guided else STAGES[-2:]:
-        wanted = identity(run.config, run.inputs, stage)
+    for stage in layout.STAGES if run.guided else layout.STAGES[-2:]:
+        wanted = deciding_settings(run.config, run.inputs, stage)
         same = all(before.get(name, before) == value for name, value in wanted.items())
         done = same and run.folder.record(stage) is not None
         work.append(_work(run, stage, events, done))
@@ -76,7 +77,7 @@ def check_fits(run: Run) -> None:
     """Refuse a size that the model cannot make and a run that cannot fit, before anything is paid for."""
     video = run.config.video
     if video.model == "sandbox" and video.source is None:
-        run.parts.video.check_size(
+        run.backends.video.check_size(
             height=video.height or 0, width=video.width or 0, num_frames=video.num_frames or 0
         )
     elif (needed := memory_needed(run)) is not None:
@@ -84,7 +85,7 @@ def check_fits(run: Run) -> None:
 
 
 def _planned(run: Run) -> EventChain | None:
-    path = run.folder / "plan.json"
+    path = run.folder / layout.PLAN
     return EventChain.load(path) if path.exists() else None
 
 
@@ -148,7 +149,7 @@ def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None
 @cache  # the networks are run on shapes: seconds that a second run with the same settings need not wait
 def _estimate(video: VideoConfig, mode: GradientMode, checkpointing: bool, events: int) -> MemoryEstimate:
     if video.source is None or not Path(video.source).is_dir():
-        preset = VIDEO_PRESETS[video.model]
+        preset = PUBLISHED[video.model]
         return estimate_preset(
             preset,
             height=video.height,

@@ -13,20 +13,19 @@ from typing import Any, Literal
 import torch
 from PIL import Image
 
+from physplan.calls.ledger import Ledger, Totals
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
-from physplan.pipeline import stages
+from physplan.pipeline import stored_stages as stages
+from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, Source
+from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import OnEvent, silent
 from physplan.pipeline.forecast import Forecast, check_fits, forecast
-from physplan.pipeline.parts import Parts
-from physplan.pipeline.reading import load_config
 from physplan.pipeline.run import AnyPicture, Run, begin, prepare_run
-from physplan.pipeline.settled import settle
-from physplan.reasoning.ledger import Ledger, Totals
-from physplan.reasoning.settings import LEDGER
 from physplan.registry import did_you_mean
-from physplan.runs import RunFolder
+from physplan.runs import RunFolder, layout
 
 OutputType = Literal["pt", "np", "pil"]
 # What may differ from call to call; another model is another PhysPlan.
@@ -62,8 +61,8 @@ class PhysPlan:
     """Models are loaded when first used, and kept for the next run."""
 
     def __init__(self, config: Config) -> None:
-        self.config = settle(config)
-        self.parts = Parts(self.config)
+        self.config = with_defaults(config)
+        self.backends = Backends(self.config)
         if config.runtime.threads:
             torch.set_num_threads(config.runtime.threads)
 
@@ -123,7 +122,7 @@ class PhysPlan:
         with self._run(output_dir, redo, on_event, overrides=overrides, **given) as run:
             if run.folder.record("latents") is None:
                 check_fits(run)
-            for stage in stages.GUIDED if run.guided else stages.UNGUIDED:
+            for stage in stages.stages_of(run):
                 stages.do_stage(run, stage)
             if output_dir is not None:
                 from physplan.report import write_report
@@ -140,17 +139,19 @@ class PhysPlan:
         **given: Any,
     ) -> Forecast:
         """What `generate` would do, call, pay and need."""
-        run = prepare_run(RunFolder(output_dir), self.config, self.parts, image=image, prompt=prompt, **given)
+        run = prepare_run(
+            RunFolder(output_dir), self.config, self.backends, image=image, prompt=prompt, **given
+        )
         return forecast(run)
 
-    def settled_for(self, overrides: Mapping[str, Any]) -> Config:
+    def config_for(self, overrides: Mapping[str, Any]) -> Config:
         """The config of one call: `num_frames=25` stands for `video.num_frames`."""
         for name in overrides:
             if name not in CALL_SETTINGS:
                 raise PhysPlanError(
                     f"generate() has no argument {name!r}. {did_you_mean(name, CALL_SETTINGS)}"
                 )
-        return settle(load_config(self.config, {f"video.{name}": v for name, v in overrides.items()}))
+        return with_defaults(load_config(self.config, {f"video.{name}": v for name, v in overrides.items()}))
 
     @contextmanager
     def _run(
@@ -161,9 +162,9 @@ class PhysPlan:
         overrides: Mapping[str, Any] | None = None,
         **given: Any,
     ) -> Iterator[Run]:
-        config = self.settled_for(overrides) if overrides else self.config
+        config = self.config_for(overrides) if overrides else self.config
         with _folder(output_dir) as path:
-            run = prepare_run(RunFolder(path), config, self.parts, watch=on_event, **given)
+            run = prepare_run(RunFolder(path), config, self.backends, on_event=on_event, **given)
             with run.folder.opened():
                 begin(run, redo=redo)
                 yield run
@@ -195,17 +196,13 @@ def _folder(output_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
 
 def collect(run: Run, output_type: OutputType, *, keep: bool) -> Result:
     """The result from the run's files."""
-    import json
-
-    from physplan.video.files import read_video
-
-    video = read_video(run.folder / "video.mkv")
+    video = layout.load_video(run.folder.path)
     records = [record for stage in stages.GUIDED if (record := run.folder.record(stage.name))]
     return Result(
         video=convert(video.frames, output_type),
         plan=stages.load_plan(run) if run.guided else None,
         keyframes=tuple(stages.load_keyframes(run)) if run.guided else (),
-        losses=json.loads((run.folder / "losses.json").read_text(encoding="utf-8")),
+        losses=layout.load_losses(run.folder.path),
         cost=cost_of(run.folder),
         notes=tuple(note for record in records for note in record.notes),
         folder=run.folder.path if keep else None,
@@ -214,7 +211,7 @@ def collect(run: Run, output_type: OutputType, *, keep: bool) -> Result:
 
 
 def cost_of(folder: RunFolder) -> Cost:
-    ledger = folder / "calls" / LEDGER
+    ledger = folder / layout.LEDGER
     totals = Ledger(ledger).totals() if ledger.exists() else Totals()
     records = [record for stage in stages.GUIDED if (record := folder.record(stage.name))]
     return Cost(usd=totals.usd, calls=totals, seconds={record.stage: record.seconds for record in records})

@@ -9,6 +9,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 from PIL import Image
@@ -19,17 +20,20 @@ from physplan.files import atomic_path, write_atomic, write_json
 from physplan.graph import EventChain
 from physplan.guidance.methods import METHODS, method_config
 from physplan.keyframes.framing import fit as fit_keyframe
-from physplan.pipeline.config import STAGES, Config, Inputs
-from physplan.pipeline.events import OnEvent, RunEvent, silent
-from physplan.pipeline.identity import differences, digest, identity
-from physplan.pipeline.parts import Parts
-from physplan.pipeline.reading import to_plain
+from physplan.pipeline.backends import Backends
+from physplan.pipeline.config import Config, Inputs
+from physplan.pipeline.config_loading import to_plain
+from physplan.pipeline.events import OnEvent, RunEvent, Tell, silent
+from physplan.pipeline.stage_keys import deciding_settings, differences, digest
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import check_frames, check_prompt
 from physplan.reasoning.recheck import recheck
 from physplan.registry import did_you_mean
-from physplan.runs import RunFolder
+from physplan.runs import RunFolder, layout
 from physplan.video.fit import Fit, fit_picture
+
+if TYPE_CHECKING:
+    from physplan.pipeline.stages import Sightings
 
 AnyPicture = Picture | Image.Image | str | os.PathLike[str]
 
@@ -39,30 +43,42 @@ class Run:
     folder: RunFolder
     config: Config  # settled
     inputs: Inputs
-    parts: Parts
+    backends: Backends
     picture: Picture
     frame: Image.Image  # the picture as the video model is given it
     fit: Fit
     plan: EventChain | None = None  # when one was given
     keyframes: tuple[Image.Image, ...] | None = None  # when they were given
-    watch: OnEvent = field(default=silent)
+    on_event: OnEvent = field(default=silent)
+    seen: list[Sightings] = field(default_factory=list)  # handed from the keyframes' check to the evidence
 
     @property
     def calls(self) -> Path:
-        return self.folder / "calls"
+        return self.folder / layout.CALLS
 
     @property
     def guided(self) -> bool:
         return self.inputs.method != "base"
 
-    def report(self, stage: str, message: str, *, done: float = 0.0, total: float = 0.0) -> None:
-        self.watch(RunEvent(stage=stage, kind="progress", message=message, done=done, total=total))
+    def tell(self, stage: str) -> Tell:
+        """How this stage says what it is doing."""
+
+        def tell(
+            message: str, *, done: float = 0.0, total: float = 0.0, remaining: float | None = None
+        ) -> None:
+            self.on_event(
+                RunEvent(
+                    stage=stage, kind="progress", message=message, done=done, total=total, remaining=remaining
+                )
+            )
+
+        return tell
 
 
 def prepare_run(
     folder: RunFolder,
     config: Config,
-    parts: Parts,
+    backends: Backends,
     *,
     image: AnyPicture,
     prompt: str | None,
@@ -70,7 +86,7 @@ def prepare_run(
     keyframes: Sequence[AnyPicture] | None = None,
     seed: int = 0,
     method: str = "physplan",
-    watch: OnEvent = silent,
+    on_event: OnEvent = silent,
 ) -> Run:
     """Everything that can be wrong with what was given is found here."""
     picture = Picture.of(image)
@@ -101,8 +117,8 @@ def prepare_run(
         method=method,
     )
     return Run(
-        folder=folder, config=config, inputs=inputs, parts=parts, picture=picture, frame=frame, fit=fit,
-        plan=chain, keyframes=drawn, watch=watch,
+        folder=folder, config=config, inputs=inputs, backends=backends, picture=picture, frame=frame, fit=fit,
+        plan=chain, keyframes=drawn, on_event=on_event,
     )  # fmt: skip
 
 
@@ -137,8 +153,8 @@ def _picture_digest(pictures: Sequence[Image.Image]) -> str:
 
 def begin(run: Run, *, redo: bool) -> None:
     """Write down what the run is; a folder with another run is not touched unless asked."""
-    folder, now = run.folder, identity(run.config, run.inputs)
-    before = identity_of(folder)
+    folder, now = run.folder, deciding_settings(run.config, run.inputs)
+    before = recorded_settings(folder)
     if before is not None and (changed := differences(before, now)) and not redo:
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise PhysPlanError(
@@ -147,36 +163,39 @@ def begin(run: Run, *, redo: bool) -> None:
         )
     if before != now:
         # Before the new settings are written: no folder ever holds a result of other settings than it names.
-        stale = [stage for stage in STAGES if before is not None and not _same(before, now, run, stage)]
+        stale = [
+            stage for stage in layout.STAGES if before is not None and not _same(before, now, run, stage)
+        ]
         folder.forget([*reversed(stale)])
-        (folder / "report.html").unlink(missing_ok=True)
-    for name, image in (("input.png", run.picture.image), ("frame.png", run.frame)):
+        (folder / layout.REPORT).unlink(missing_ok=True)
+    # First of all files: it is what makes the folder ours.
+    write_json(
+        folder / layout.RUN,
+        {"inputs": to_plain(run.inputs), "identity": now, "versions": versions()},
+    )
+    for name, image in ((layout.INPUT, run.picture.image), (layout.FRAME, run.frame)):
         with atomic_path(folder / name) as temporary:
             image.save(temporary)
     settings = yaml.safe_dump(to_plain(run.config), sort_keys=False, allow_unicode=True)
     write_atomic(
-        folder / "config.yaml", "# Read it back with: physplan generate --config config.yaml\n" + settings
-    )
-    write_json(
-        folder / "run.json",
-        {"inputs": to_plain(run.inputs), "identity": now, "versions": versions()},
+        folder / layout.CONFIG, "# Read it back with: physplan generate --config config.yaml\n" + settings
     )
     folder.log(f"run: {run.inputs.method}, seed {run.inputs.seed}, prompt {run.inputs.prompt!r}")
 
 
 def _same(before: dict[str, object], now: dict[str, object], run: Run, stage: str) -> bool:
-    names = identity(run.config, run.inputs, stage)  # type: ignore[arg-type]
+    names = deciding_settings(run.config, run.inputs, stage)  # type: ignore[arg-type]
     return all(before.get(name) == now.get(name) for name in names)
 
 
-def identity_of(folder: RunFolder) -> dict[str, object] | None:
+def recorded_settings(folder: RunFolder) -> dict[str, object] | None:
     try:
-        return dict(json.loads((folder / "run.json").read_text(encoding="utf-8"))["identity"])
+        return dict(json.loads((folder / layout.RUN).read_text(encoding="utf-8"))["identity"])
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
         raise PhysPlanError(
-            f"{folder / 'run.json'} is not of a PhysPlan run: choose another folder with -o."
+            f"{folder / layout.RUN} is not of a PhysPlan run: choose another folder with -o."
         ) from None
 
 

@@ -1,268 +1,147 @@
-"""The stages in order (figure 2): each makes files from files, and is done once for the same inputs."""
+"""The stages (figure 2) as functions over values: each makes one thing from a config, models and pictures.
+
+The pipeline (`stored_stages`) adds folders and keys, `physplan plan` a file, the sandbox study a truth to
+compare with. Sampling is in `sampling`.
+"""
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
+from torch import Tensor
 
-from physplan.errors import PhysPlanError
-from physplan.files import atomic_path, write_json
-from physplan.graph import EventChain, GraphError
-from physplan.keyframes import Keyframe, RenderSettings, check_keyframe, render_keyframes
-from physplan.keyframes.render import instruction_of
-from physplan.perception import Evidence, first_frame_evidence, gather_evidence
+from physplan.graph import EventChain
+from physplan.keyframes import (
+    Keyframe,
+    KeyframeEditor,
+    RenderSettings,
+    judge_keyframes,
+    render_keyframes,
+)
+from physplan.perception import Evidence, Sighting, evidence_of, look
 from physplan.perception.images import to_tensor
-from physplan.perception.preview import save_previews
-from physplan.pipeline.config import STAGES, StageName
-from physplan.pipeline.events import RunEvent
-from physplan.pipeline.identity import stage_key
-from physplan.pipeline.run import Run
-from physplan.pipeline.sampling import make_latents
+from physplan.pipeline.backends import Backends, OnCall
+from physplan.pipeline.config import Config
 from physplan.reasoning import PlanRecord, PlanSettings, Step, plan
-from physplan.runs import PeakMemory, file_digest
-from physplan.video.decoding import decode_safely, load_latents
-from physplan.video.files import run_metadata, write_video
-from physplan.video.sheets import Frames, contact_sheet
-
-Made = tuple[list[Path], list[str]]  # files, notes
+from physplan.reasoning.picture import Picture
+from physplan.video.decoding import decode_safely
+from physplan.video.frames import FrameLayout
 
 
-@dataclass(frozen=True)
-class Stage:
-    name: StageName
-    make: Callable[[Run], Made]
-    made_from: Callable[[Run], Sequence[Path]]
-    own_hand: bool = False  # whether people are meant to change its files
-
-
-def do_stage(run: Run, stage: Stage) -> None:
-    folder = run.folder
-    sources = {
-        path.relative_to(folder.path).as_posix(): file_digest(path) or "" for path in stage.made_from(run)
-    }
-    key = stage_key(run.config, run.inputs, stage.name, sources)
-    if stage.own_hand:
-        _refuse_changed(run, stage, key)
-    if folder.is_done(stage.name, key):
-        run.watch(RunEvent(stage=stage.name, kind="kept"))
-        return
-    folder.forget([*reversed(STAGES[STAGES.index(stage.name) :])])
-    run.watch(RunEvent(stage=stage.name, kind="started"))
-    folder.log(f"{stage.name}: started")
-    started, memory = time.monotonic(), PeakMemory(run.config.runtime.device)
-    try:
-        files, notes = stage.make(run)
-    except (PhysPlanError, GraphError) as error:
-        folder.log(f"{stage.name}: {error}")
-        raise
-    except KeyboardInterrupt:
-        folder.log(f"{stage.name}: stopped")
-        raise
-    seconds = time.monotonic() - started
-    folder.finish(
-        stage.name,
-        key,
-        files,
-        seconds=seconds,
-        made_from=sources,
-        notes=notes,
-        peak_memory_bytes=memory.bytes(),
-    )
-    folder.log(f"{stage.name}: finished in {seconds:.1f} s")
-    run.watch(RunEvent(stage=stage.name, kind="finished", message="; ".join(notes)))
-
-
-def _refuse_changed(run: Run, stage: Stage, key: str) -> None:
-    record = run.folder.record(stage.name)
-    if record is None or record.key != key:
-        return
-    for name in record.changed(run.folder.path):
-        if (run.folder / name).exists():
-            raise PhysPlanError(
-                f"{run.folder / name} was changed after the run made it: copy it elsewhere and give it with "
-                f"--{stage.name}, or delete it to make it again."
-            )
-
-
-def make_plan(run: Run) -> Made:
-    path = run.folder / "plan.json"
-    if run.plan is not None:
-        run.plan.save(path)
-        return [path], ["the plan was given"]
-    reasoner, record = run.config.reasoner, PlanRecord()
-    unfinished = run.folder / "plan.unfinished.json"
-
-    def tell(step: Step) -> None:
-        where = f" event {step.event}" if step.event else ""
-        run.report("plan", f"{step.stage}{where}: {step.message}")
-
+def make_plan(
+    config: Config,
+    backends: Backends,
+    frame: Picture | Image.Image,
+    prompt: str,
+    *,
+    calls: Path | None = None,
+    instructions: bool = True,
+    record: PlanRecord | None = None,
+    on_step: Callable[[Step], None] | None = None,
+    on_call: OnCall | None = None,
+) -> EventChain:
+    """What happens, verified. `frame` is the picture as the video model gets it; `calls` keeps answers."""
+    wanted = config.reasoner
     settings = PlanSettings(
-        retries=reasoner.retries,
-        regenerations=reasoner.regenerations,
-        max_events=reasoner.max_events,
-        at_once=run.config.runtime.at_once,
+        retries=wanted.retries,
+        regenerations=wanted.regenerations,
+        max_events=wanted.max_events,
+        instructions=instructions,
+        at_once=config.runtime.at_once,
     )
-    try:
-        chain = plan(
-            run.parts.reasoner(run.calls),
-            run.frame,
-            run.inputs.prompt,
-            run.config.video.num_frames or 0,
-            settings=settings,
-            progress=tell,
-            record=record,
-        )
-    except (PhysPlanError, GraphError) as error:
-        write_json(unfinished, record.to_json(str(error)))
-        raise
-    chain.save(path)
-    unfinished.unlink(missing_ok=True)
-    return [path], []
-
-
-def make_keyframes(run: Run) -> Made:
-    chain, parts, editor = load_plan(run), run.parts, run.config.editor
-    total = len(chain.events)
-    if run.keyframes is not None:
-        keyframes = _judge(run, chain, run.keyframes)
-    else:
-        done = 0
-
-        def tell(keyframe: Keyframe) -> None:
-            nonlocal done
-            done += 1
-            run.report("keyframes", keyframe.report(), done=done, total=total)
-
-        keyframes = render_keyframes(
-            chain,
-            run.frame,
-            editor=parts.editor(run.calls),
-            segmenter=parts.segmenter,
-            depth=parts.depth,
-            seed=editor.seed,
-            settings=RenderSettings(redraws=editor.redraws, check=editor.check),
-            store=run.folder / "drawings",
-            on_keyframe=tell,
-        )
-    parts.release("editor")
-    files = []
-    for keyframe in keyframes:
-        files.append(run.folder / f"keyframes/{keyframe.event + 1}.png")
-        with atomic_path(files[-1]) as temporary:
-            keyframe.image.save(temporary)
-    write_json(run.folder / "keyframes.json", [_describe(keyframe) for keyframe in keyframes])
-    return [*files, run.folder / "keyframes.json"], [k.report() for k in keyframes if k.check.problems]
-
-
-def _judge(run: Run, chain: EventChain, images: Sequence[Image.Image]) -> tuple[Keyframe, ...]:
-    """Given keyframes are looked at as drawn ones are, but not drawn again."""
-    look = {"segmenter": run.parts.segmenter, "depth": run.parts.depth}
-    first = first_frame_evidence(chain.graph, to_tensor(run.frame), **look)  # type: ignore[arg-type]
-    return tuple(
-        Keyframe(
-            event=event,
-            image=image,
-            instruction=instruction_of(chain, event),
-            attempts=1,
-            check=check_keyframe(
-                chain,
-                event,
-                to_tensor(image),
-                first=first,
-                settings=run.config.editor.check,
-                **look,  # type: ignore[arg-type]
-            ),
-        )
-        for event, image in enumerate(images)
+    return plan(
+        backends.reasoner(calls, on_call),
+        frame,
+        prompt,
+        config.video.num_frames or 0,
+        settings=settings,
+        progress=on_step,
+        record=record,
     )
 
 
-def _describe(keyframe: Keyframe) -> dict[str, object]:
-    return {
-        "event": keyframe.event + 1,
-        "instruction": keyframe.instruction,
-        "attempts": keyframe.attempts,
-        "drift": round(keyframe.check.drift, 6),
-        "problems": list(keyframe.check.problems),
-    }
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sightings:
+    """What was seen in the first frame and in every keyframe."""
+
+    first: Sighting
+    keyframes: tuple[Sighting, ...]
 
 
-def make_evidence(run: Run) -> Made:
-    run.report("evidence", "looking for every object in every picture")
-    evidence = gather_evidence(
-        load_plan(run),
-        to_tensor(run.frame),
-        [to_tensor(image) for image in load_keyframes(run)],
-        segmenter=run.parts.segmenter,
-        depth=run.parts.depth,
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Drawn:
+    """The keyframes, and what was seen while they were checked."""
+
+    first: Sighting
+    keyframes: tuple[Keyframe, ...]
+
+    @property
+    def images(self) -> tuple[Image.Image, ...]:
+        return tuple(keyframe.image for keyframe in self.keyframes)
+
+    @property
+    def sightings(self) -> Sightings:
+        return Sightings(first=self.first, keyframes=tuple(k.sighting for k in self.keyframes))
+
+
+def make_keyframes(
+    config: Config,
+    backends: Backends,
+    frame: Image.Image,
+    chain: EventChain,
+    *,
+    editor: KeyframeEditor | None = None,
+    given: Sequence[Image.Image] | None = None,
+    calls: Path | None = None,
+    store: Path | None = None,
+    on_keyframe: Callable[[Keyframe], None] | None = None,
+) -> Drawn:
+    """A picture of each state, by `editor` (where none is given, the config's); or `given`, and judged."""
+    wanted = config.editor
+    eyes = backends.eyes
+    first = look(chain.graph, to_tensor(frame), **eyes)
+    if given is not None:
+        return Drawn(
+            first=first,
+            keyframes=judge_keyframes(chain, given, first=first, settings=wanted.check, **eyes),
+        )
+    keyframes = render_keyframes(
+        chain,
+        frame,
+        editor=editor or backends.editor(calls),
+        first=first,
+        seed=wanted.seed,
+        settings=RenderSettings(redraws=wanted.redraws, check=wanted.check),
+        store=store,
+        on_keyframe=on_keyframe,
+        **eyes,
     )
-    path = run.folder / "evidence.safetensors"
-    evidence.save(path)
-    pictures = save_previews(evidence, run.folder / "evidence")
-    run.parts.release("segmenter")
-    return [path, *pictures], list(evidence.missing)
+    return Drawn(first=first, keyframes=keyframes)
 
 
-def make_video(run: Run) -> Made:
-    run.report("video", "decoding")
-    path = run.folder / "latents.safetensors"
-    latents, layout = load_latents(path)
-    model = run.parts.video
-    frames = decode_safely(model, latents.to(model.device), layout, path).cpu()
-    shown = frames if run.fit.mode == "crop" else run.fit.undo(frames, run.picture.image)
-    video = run.folder / "video.mp4"
-    about = {"method": run.inputs.method, "prompt": run.inputs.prompt, "video": run.config.video.model}
-    metadata = run_metadata(seed=run.inputs.seed, preset=run.config.preset, **about)
-    exact = run.folder / "video.mkv"  # without loss: what is measured must not be the codec
-    for path in (video, exact):
-        write_video(path, shown, fps=run.config.video.fps or 8, metadata=metadata)
-    strip = run.folder / "strip.png"
-    rows: list[tuple[str, Frames]] = [("video", shown)]
-    anchors: tuple[int, ...] = ()
-    if run.guided:
-        anchors = load_plan(run).anchors
-        states: list[Image.Image | None] = [None] * len(frames)
-        states[0] = run.frame
-        for anchor, image in zip(anchors, load_keyframes(run), strict=True):
-            states[anchor] = image
-        rows.insert(0, ("keyframes", states))
-    contact_sheet(rows, strip, marked=anchors, title=run.inputs.prompt)
-    return [video, exact, strip], []
+def look_at(
+    backends: Backends, frame: Image.Image, chain: EventChain, keyframes: Sequence[Image.Image]
+) -> Sightings:
+    """Look at pictures that nobody has looked at in this process."""
+    eyes = backends.eyes
+    return Sightings(
+        first=look(chain.graph, to_tensor(frame), **eyes),
+        keyframes=tuple(
+            look(event.graph, to_tensor(image), **eyes)
+            for event, image in zip(chain.events, keyframes, strict=True)
+        ),
+    )
 
 
-def load_plan(run: Run) -> EventChain:
-    return EventChain.load(run.folder / "plan.json")
+def make_evidence(chain: EventChain, seen: Sightings) -> Evidence:
+    """Every object's mask and the depth in the first frame and in every keyframe."""
+    return evidence_of(chain, seen.first, seen.keyframes)
 
 
-def load_keyframes(run: Run) -> list[Image.Image]:
-    described = json.loads((run.folder / "keyframes.json").read_text(encoding="utf-8"))
-    return [Image.open(run.folder / f"keyframes/{entry['event']}.png").convert("RGB") for entry in described]
-
-
-def load_evidence(run: Run) -> Evidence:
-    return Evidence.load(run.folder / "evidence.safetensors")
-
-
-def _keyframe_files(run: Run) -> list[Path]:
-    return [
-        run.folder / "plan.json",
-        *(run.folder / f"keyframes/{i + 1}.png" for i in range(len(load_plan(run).events))),
-    ]
-
-
-def _sampled_from(run: Run) -> list[Path]:
-    return [run.folder / "plan.json", run.folder / "evidence.safetensors"] if run.guided else []
-
-
-PLAN = Stage("plan", make_plan, lambda run: [], own_hand=True)
-KEYFRAMES = Stage("keyframes", make_keyframes, lambda run: [run.folder / "plan.json"], own_hand=True)
-EVIDENCE = Stage("evidence", make_evidence, _keyframe_files)
-LATENTS = Stage("latents", make_latents, _sampled_from)
-VIDEO = Stage("video", make_video, lambda run: [run.folder / "latents.safetensors"])
-GUIDED = (PLAN, KEYFRAMES, EVIDENCE, LATENTS, VIDEO)
-UNGUIDED = (LATENTS, VIDEO)
+def make_video(backends: Backends, latents: Tensor, layout: FrameLayout, *, kept_at: Path) -> Tensor:
+    """Frames [F, 3, H, W] in [0, 1], on the CPU; `kept_at` is where the latents are if this fails."""
+    model = backends.video
+    return decode_safely(model, latents.to(model.device), layout, kept_at).cpu()

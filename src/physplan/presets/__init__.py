@@ -38,13 +38,13 @@ def recipe(name: str) -> Mapping[str, Any]:
 
 def needs(name: str) -> Needs:
     """What the recipe asks for; the weights are those that its parts name."""
-    from physplan.video.presets import VIDEO_PRESETS
+    from physplan.video.published import PUBLISHED
 
     content = recipe(name)
     wanted: dict[str, Any] = {
         key: tuple(v) if isinstance(v, list) else v for key, v in content["needs"].items()
     }
-    video = VIDEO_PRESETS.get(content["video"]["model"])
+    video = PUBLISHED.get(content["video"]["model"])
     parts = [content["editor"], *(content["perception"][part] for part in ("segmenter", "depth", "encoder"))]
     named = [part["options"][key] for part in parts for key in _WEIGHTS if key in part.get("options", {})]
     weights = ([video.repo] if video else []) + named

@@ -4,11 +4,9 @@ from physplan.reasoning.planner import PlanningFailed, PlanSettings, plan
 from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Reasoner, Revision, Scene
 from physplan.reasoning.record import PlanRecord, Step
 from physplan.reasoning.registry import make_reasoner
-from physplan.reasoning.settings import CallSettings, connect
 
 __all__ = [
     "BadAnswer",
-    "CallSettings",
     "Feedback",
     "KeyframeTask",
     "PlanRecord",
@@ -18,7 +16,6 @@ __all__ = [
     "Revision",
     "Scene",
     "Step",
-    "connect",
     "make_reasoner",
     "plan",
 ]

@@ -21,7 +21,7 @@ from physplan.graph import (
 )
 from physplan.graph.reading import read_list, read_number, read_object, read_text
 from physplan.reasoning import schemas
-from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Revision, Scene
+from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Revision, Scene, Translation
 from physplan.reasoning.vlm import VLMReasoner, revision_blocks
 
 SCENE = "scene#1"
@@ -62,8 +62,8 @@ class PromptDerivedReasoner(VLMReasoner):
 
     def translate(
         self, scene: Scene, graph: StateGraph, delta: PhysicalDelta, feedback: Feedback
-    ) -> tuple[GraphEdit, ...]:
-        return (Update(SCENE, "configuration", delta.states[0].state),)
+    ) -> Translation:
+        return Translation(edits=(Update(SCENE, "configuration", delta.states[0].state),))
 
     def instruct(self, scene: Scene, task: KeyframeTask, feedback: Feedback) -> str:
         return task.target.node(SCENE).attributes["configuration"]
@@ -77,7 +77,7 @@ class FullGraphReasoner(VLMReasoner):
 
     def translate(
         self, scene: Scene, graph: StateGraph, delta: PhysicalDelta, feedback: Feedback
-    ) -> tuple[GraphEdit, ...]:
+    ) -> Translation:
         after = self._ask(
             scene,
             "regenerate",
@@ -89,7 +89,7 @@ class FullGraphReasoner(VLMReasoner):
         edits = tuple(differences(graph, after))
         if not edits:
             raise BadAnswer("the graph is the same as before: write the state after the event")
-        return edits
+        return Translation(edits=edits)
 
 
 def differences(before: StateGraph, after: StateGraph) -> Iterator[GraphEdit]:

@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from physplan.calls.protocol import ImagePart
 from physplan.errors import PhysPlanError
-from physplan.reasoning.clients.protocol import ImagePart
 
 if TYPE_CHECKING:
     from PIL.Image import Image

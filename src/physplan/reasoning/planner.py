@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from physplan import __version__
+from physplan.calls.parallel import side_by_side
 from physplan.errors import PhysPlanError
 from physplan.graph import (
     Consume,
@@ -27,12 +28,21 @@ from physplan.graph import (
     anchors,
     apply,
     check,
+    check_motion,
     edits_to_json,
 )
+from physplan.graph.motion import motions_to_json
 from physplan.reasoning.instruction import instruction_problems
-from physplan.reasoning.parallel import side_by_side
 from physplan.reasoning.picture import Picture
-from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Reasoner, Revision, Scene
+from physplan.reasoning.protocol import (
+    BadAnswer,
+    Feedback,
+    KeyframeTask,
+    Reasoner,
+    Revision,
+    Scene,
+    Translation,
+)
 from physplan.reasoning.record import Attempt, PlanRecord, Stage, Step
 from physplan.reasoning.rules import delta_problems
 from physplan.reasoning.writer import write_instruction
@@ -125,6 +135,7 @@ class _Planner:
             graph=graph,
             deltas=deltas,
             edits=edits,
+            motions=self.record.motions,
         )
         written = self.instruct(chain) if self.settings.instructions else [(None, "")] * len(deltas)
         events = tuple(
@@ -156,9 +167,10 @@ class _Planner:
             generation = len(rejected)
             accepted = self.translate(graph, ahead[0], consumed, event, generation)
             if not isinstance(accepted, _Rejected):
-                delta, edits = accepted
+                delta, edits = accepted[0], accepted[1].edits
                 self.record.deltas.append(delta)
                 self.record.edits.append(edits)
+                self.record.motions.append(accepted[1].motion)
                 consumed |= {edit.o for edit in edits if isinstance(edit, Consume)}
                 graph = apply(graph, edits)
                 ahead.pop(0)
@@ -205,16 +217,19 @@ class _Planner:
 
     def translate(
         self, graph: StateGraph, delta: PhysicalDelta, consumed: set[str], event: int, generation: int
-    ) -> tuple[PhysicalDelta, tuple[GraphEdit, ...]] | _Rejected:
+    ) -> tuple[PhysicalDelta, Translation] | _Rejected:
         feedback = Feedback()
         for attempt in range(1, self.settings.retries + 2):
             malformed: str | None = None
             try:
-                edits = self.reasoner.translate(self.scene, graph, delta, feedback)
+                given = self.reasoner.translate(self.scene, graph, delta, feedback)
+                edits = given.edits
                 stated = widen(delta, edits) if self.reasoner.free_edits else delta
                 violations = check(graph, stated, edits, consumed)
+                # Motion is compared with the edits, so it is looked at once they are right.
+                violations = violations or check_motion(graph, stated, edits, given.motion)
                 reasons = tuple(f"({violation.check}) {violation.message}" for violation in violations)
-                answer = json.dumps({"edits": edits_to_json(edits)}, ensure_ascii=False)
+                answer = json.dumps(_answer(given), ensure_ascii=False)
             except (BadAnswer, GraphError) as error:
                 violations = ()
                 reasons, answer = _problems(error)
@@ -231,7 +246,7 @@ class _Planner:
             words = "accepted" if not reasons else "sent back: " + " ".join(reasons)
             self.progress(Step(stage="translate", event=event, attempt=attempt, message=words))
             if not reasons:
-                return stated, edits
+                return stated, given
             feedback = Feedback(attempt=attempt + 1, problems=reasons, previous=answer)
         return _Rejected(reasons)
 
@@ -294,6 +309,11 @@ class _Rejected:
 
 def _problems(error: BadAnswer | GraphError) -> tuple[tuple[str, ...], str]:
     return (error.problems, error.answer) if isinstance(error, BadAnswer) else ((str(error),), "")
+
+
+def _answer(given: Translation) -> dict[str, Any]:
+    edits = {"edits": edits_to_json(given.edits)}
+    return {**edits, "motion": motions_to_json(given.motion)} if given.motion else edits
 
 
 def widen(delta: PhysicalDelta, edits: tuple[GraphEdit, ...]) -> PhysicalDelta:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from physplan.calls.gateway import Gateway
+from physplan.calls.settings import CallSettings, connect
 from physplan.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner
-from physplan.reasoning.gateway import Gateway
-from physplan.reasoning.settings import CallSettings, connect
-from physplan.reasoning.vlm import VLMReasoner
+from physplan.reasoning.vlm import MotionReasoner, VLMReasoner
 
 PAPER_MODEL = "gemini-3-flash-preview"
 OPEN_MODEL = "Qwen/Qwen3-VL-8B-Instruct"
@@ -25,6 +25,14 @@ def paper_prompt_derived(settings: CallSettings) -> VLMReasoner:
 
 def paper_full_graph(settings: CallSettings) -> VLMReasoner:
     return _paper(FullGraphReasoner, settings)
+
+
+def paper_motion(settings: CallSettings) -> VLMReasoner:
+    return _paper(MotionReasoner, settings)
+
+
+def open_motion(settings: CallSettings) -> VLMReasoner:
+    return _open(MotionReasoner, settings)
 
 
 def open_weights(settings: CallSettings) -> VLMReasoner:

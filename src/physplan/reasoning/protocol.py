@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from physplan.errors import PhysPlanError
-from physplan.graph import GraphEdit, PhysicalDelta, StateGraph
+from physplan.graph import GraphEdit, Motion, PhysicalDelta, StateGraph
 from physplan.reasoning.picture import Picture
 
 
@@ -79,6 +79,14 @@ class KeyframeTask:
     places: Mapping[str, str]  # new object -> the object of G_0 it comes from
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Translation:
+    """A delta as edits, and how its objects get there, as far as the reasoner says."""
+
+    edits: tuple[GraphEdit, ...]
+    motion: tuple[Motion, ...] = ()
+
+
 class Reasoner(Protocol):
     """Subclass it to inherit the defaults. An act raises `BadAnswer` or `GraphError` to be asked again."""
 
@@ -106,7 +114,7 @@ class Reasoner(Protocol):
 
     def translate(
         self, scene: Scene, graph: StateGraph, delta: PhysicalDelta, feedback: Feedback
-    ) -> tuple[GraphEdit, ...]:
+    ) -> Translation:
         """The edits that express one delta, given the violations of the previous attempt."""
         ...
 

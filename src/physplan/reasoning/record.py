@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from physplan.graph import GraphEdit, PhysicalDelta, StateGraph, Violation, edits_to_json
+from physplan.graph import GraphEdit, Motion, PhysicalDelta, StateGraph, Violation, edits_to_json
+from physplan.graph.motion import motions_to_json
 
 Stage = Literal["parse", "decompose", "translate", "instruct", "done"]
 
@@ -57,6 +58,7 @@ class PlanRecord:
     graph: StateGraph | None = None
     deltas: list[PhysicalDelta] = field(default_factory=list)
     edits: list[tuple[GraphEdit, ...]] = field(default_factory=list)
+    motions: list[tuple[Motion, ...]] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     reasoner: str = ""
 
@@ -67,8 +69,12 @@ class PlanRecord:
             "num_frames": self.num_frames,
             "graph": self.graph.to_json() if self.graph else None,
             "events": [
-                {"delta": delta.to_json(), "edits": edits_to_json(edits)}
-                for delta, edits in zip(self.deltas, self.edits, strict=True)
+                {
+                    "delta": delta.to_json(),
+                    "edits": edits_to_json(edits),
+                    **({"motion": motions_to_json(motion)} if motion else {}),
+                }
+                for delta, edits, motion in zip(self.deltas, self.edits, self.motions, strict=True)
             ],
             "provenance": {"reasoner": self.reasoner, "checks": self.checks()},
         }

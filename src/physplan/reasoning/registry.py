@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 
+from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.reasoning.protocol import Reasoner
-from physplan.reasoning.settings import CallSettings
 from physplan.registry import Registry
 
 REASONERS = Registry(
@@ -15,6 +15,8 @@ REASONERS = Registry(
         "sandbox": "physplan.sandbox.reasoner:SandboxReasoner",
         "paper": "physplan.reasoning.presets:paper",
         "open": "physplan.reasoning.presets:open_weights",
+        "paper-motion": "physplan.reasoning.presets:paper_motion",
+        "open-motion": "physplan.reasoning.presets:open_motion",
         "paper-prompt-derived": "physplan.reasoning.presets:paper_prompt_derived",
         "paper-full-graph": "physplan.reasoning.presets:paper_full_graph",
         "open-prompt-derived": "physplan.reasoning.presets:open_prompt_derived",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from physplan.graph import ATTRIBUTE_KEYS, RELATIONS
+from physplan.graph import ATTRIBUTE_KEYS, LAWS, RELATIONS
 
 NONE = "none"
 TEXT: dict[str, Any] = {"type": "string"}
@@ -70,6 +70,12 @@ EDITS = _object(
         )
     )
 )
+# With how things move: only the parameters that can be seen in a picture.
+MOTION = ("rise", "angle", "to")
+MOVING_EDITS = _object(
+    **EDITS["properties"],
+    motion=_list(_object(o=TEXT, law=_one_of(*LAWS), rise=NUMBER, angle=NUMBER, to=TEXT)),
+)
 INSTRUCTION = _object(instruction=TEXT)
 # The ablations' answers.
 SCENES = _object(scenes=_list(_object(description=TEXT, fraction=NUMBER)))
@@ -94,7 +100,10 @@ def deltas_json(answer: Any) -> Any:
 def edits_json(answer: Any) -> Any:
     if not isinstance(answer, Mapping) or not isinstance(answer.get("edits"), list):
         return answer
-    return {**answer, "edits": [_edit(edit) for edit in answer["edits"]]}
+    edits = {**answer, "edits": [_edit(edit) for edit in answer["edits"]]}
+    if isinstance(answer.get("motion"), list):
+        edits["motion"] = [_motion(entry) for entry in answer["motion"]]
+    return edits
 
 
 def _delta(delta: Any) -> Any:
@@ -117,6 +126,18 @@ def _edit(edit: Any) -> Any:
         return edit
     names = ("op", *FIELDS[edit["op"]])
     return _given(_with_attributes({name: edit[name] for name in names if name in edit}))
+
+
+def _motion(entry: Any) -> Any:
+    """Only the parameters that its law has; 0 and "" stand for the law's own value."""
+    if not isinstance(entry, Mapping) or entry.get("law") not in LAWS:
+        return entry
+    known = LAWS[entry["law"]].parameters
+    return {
+        name: value
+        for name, value in entry.items()
+        if name not in MOTION or (name in known and value not in (None, "", 0))
+    }
 
 
 def _with_attributes(value: Any) -> Any:

@@ -8,16 +8,17 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from physplan.graph import ATTRIBUTES, CONVENTIONS, RELATIONS, Limits
+from physplan.graph import ATTRIBUTES, CONVENTIONS, LAWS, RELATIONS, Limits
 from physplan.reasoning.instruction import CLOSING, MAX_INSTRUCTION
 from physplan.reasoning.protocol import Feedback
 
 VERSION = 1  # part of every plan's provenance; raise it with every change of a template
+MOTION_VERSION = 1  # of the section on motion, where it is asked for
 LONGEST_PREVIOUS = 20_000
 
 
-def instructions(name: str, **values: object) -> str:
-    """The system instruction of an act: its template with the vocabulary filled in."""
+def instructions(name: str, sections: tuple[str, ...] = (), /, **values: object) -> str:
+    """The system instruction of an act: its template and further sections, with the vocabulary filled in."""
     limits = Limits()
     known: dict[str, object] = {
         "attributes": "\n".join(
@@ -28,6 +29,7 @@ def instructions(name: str, **values: object) -> str:
             f"- {convention.situation}: {' + '.join(convention.relations)} ({convention.note})"
             for convention in CONVENTIONS
         ),
+        "laws": "\n".join(f"- {law.name}: {law.formula}" for law in LAWS.values()),
         "max_nodes": limits.max_nodes,
         "max_value": limits.max_value,
         "max_text": limits.max_text,
@@ -35,7 +37,7 @@ def instructions(name: str, **values: object) -> str:
         "closing": CLOSING,
         **values,
     }
-    text = f"{_template(name)}\n{_template('data')}"
+    text = "\n".join(_template(part) for part in (name, *sections, "data"))
     return re.sub(r"\{\{(\w+)\}\}", lambda match: str(known[match.group(1)]), text)
 
 

@@ -6,22 +6,29 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from physplan.calls.gateway import Gateway
+from physplan.calls.protocol import ImagePart, Request
 from physplan.graph import (
-    GraphEdit,
     GraphError,
     Limits,
     PhysicalDelta,
     StateGraph,
     edits_to_json,
     parse_deltas,
-    parse_edits,
     parse_graph,
     parse_json,
+    parse_translation,
 )
 from physplan.reasoning import schemas, templates
-from physplan.reasoning.clients.protocol import ImagePart, Request
-from physplan.reasoning.gateway import Gateway
-from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Reasoner, Revision, Scene
+from physplan.reasoning.protocol import (
+    BadAnswer,
+    Feedback,
+    KeyframeTask,
+    Reasoner,
+    Revision,
+    Scene,
+    Translation,
+)
 
 T = TypeVar("T")
 
@@ -30,6 +37,9 @@ class VLMReasoner(Reasoner):
     """Asks through a gateway: JSON-constrained at the server, and read again here within limits."""
 
     name = "vlm"
+    # Whether it is also asked how things move. Without, the questions are the paper's, and answers that were
+    # stored for them replay.
+    asks_motion = False
 
     def __init__(
         self,
@@ -80,15 +90,17 @@ class VLMReasoner(Reasoner):
 
     def translate(
         self, scene: Scene, graph: StateGraph, delta: PhysicalDelta, feedback: Feedback
-    ) -> tuple[GraphEdit, ...]:
-        return self._ask(
+    ) -> Translation:
+        edits, motion = self._ask(
             scene,
             "translate",
             feedback,
-            schema=schemas.EDITS,
-            read=lambda answer: parse_edits(schemas.edits_json(answer), self.limits),
+            schema=schemas.MOVING_EDITS if self.asks_motion else schemas.EDITS,
+            read=lambda answer: parse_translation(schemas.edits_json(answer), self.limits),
             blocks={"graph": graph.to_json(), "delta": delta.to_json()},
+            sections=("motion",) if self.asks_motion else (),
         )
+        return Translation(edits=edits, motion=motion)
 
     def instruct(self, scene: Scene, task: KeyframeTask, feedback: Feedback) -> str:
         return self._ask(
@@ -112,6 +124,7 @@ class VLMReasoner(Reasoner):
             "model": self.model,
             "temperature": self.temperature,
             "prompts": templates.VERSION,
+            **({"motion": templates.MOTION_VERSION} if self.asks_motion else {}),
         }
 
     def _ask(
@@ -126,11 +139,12 @@ class VLMReasoner(Reasoner):
         images: tuple[ImagePart, ...] = (),
         values: Mapping[str, object] | None = None,
         event: int = 0,
+        sections: tuple[str, ...] = (),
     ) -> T:
         request = Request(
             purpose=act,
             model=self.model,
-            system=templates.instructions(act, **(values or {})),
+            system=templates.instructions(act, sections, **(values or {})),
             text=templates.message(**blocks, **templates.feedback_blocks(feedback)),
             images=images,
             schema=schema,
@@ -160,6 +174,13 @@ class VLMReasoner(Reasoner):
             return read(parse_json(_unfenced(reply.text), self.limits))
         except (GraphError, BadAnswer) as error:
             raise BadAnswer(str(error), answer=reply.text) from None
+
+
+class MotionReasoner(VLMReasoner):
+    """Asked for the law by which each changed object gets to its new state, in the same question."""
+
+    name = "vlm-motion"
+    asks_motion = True
 
 
 def revision_blocks(revision: Revision | None) -> dict[str, Any]:

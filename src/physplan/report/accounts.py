@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from physplan.reasoning.ledger import Ledger, total
-from physplan.reasoning.settings import LEDGER
-from physplan.report.files import ORDER, RunFiles
+from physplan.calls.ledger import Ledger, total
+from physplan.report.files import RunFiles
+from physplan.runs import layout
 
 
 def cost_section(run: RunFiles) -> str:
-    path = run.folder / "calls" / LEDGER
+    path = run.folder / layout.LEDGER
     entries = Ledger(path).entries() if path.exists() else ()
     stage_of = {"keyframe": "keyframes"}
-    rows, seconds = [], 0.0
-    for stage in ORDER:
+    rows: list[tuple[object, ...]] = []
+    seconds = 0.0
+    for stage in layout.STAGES:
         record = run.folder.record(stage)
         if record is None:
             continue
@@ -59,7 +60,7 @@ def again_section(run: RunFiles) -> str:
     if inputs["plan"]:
         command += " --plan plan.json"
     versions = ", ".join(f"{name} {version}" for name, version in run.about["versions"].items())
-    config = (run.folder / "config.yaml").read_text(encoding="utf-8")
+    config = (run.folder / layout.CONFIG).read_text(encoding="utf-8")
     return (
         '<p class="lead">From within the folder of the run:</p>'
         f"<pre>{escape(command)}</pre><p class='caption'>Made with {escape(versions)}.</p>"

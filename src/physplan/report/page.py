@@ -10,15 +10,15 @@ from PIL import Image
 
 from physplan.files import write_atomic
 from physplan.report.accounts import again_section, cost_section
-from physplan.report.files import ORDER, RunFiles
+from physplan.report.files import RunFiles
 from physplan.report.pictures import embed, embed_file
 from physplan.report.steering import regions_section, terms_section
 from physplan.report.story import keyframes_section, picture_section, plan_section
-from physplan.runs import RunFolder
+from physplan.runs import RunFolder, layout
 
 
 def write_report(folder: RunFolder) -> Path:
-    path = folder / "report.html"
+    path = folder / layout.REPORT
     write_atomic(path, page(RunFiles(folder)))
     return path
 
@@ -65,7 +65,7 @@ def _facts(run: RunFiles) -> str:
 
 
 def _notes(run: RunFiles) -> str:
-    records = [record for stage in ORDER if (record := run.folder.record(stage))]
+    records = [record for stage in layout.STAGES if (record := run.folder.record(stage))]
     notes = [note for record in records for note in record.notes]
     unfinished = "" if run.has("video") else "This run is not finished: the same command continues it. "
     if not notes and not unfinished:
@@ -75,18 +75,18 @@ def _notes(run: RunFiles) -> str:
 
 
 def _result(run: RunFiles) -> str:
-    first = embed(Image.open(run.folder / "frame.png"))
+    first = embed(Image.open(run.folder / layout.FRAME))
     given = (
         f'<figure><img src="{first}" alt="the first frame"><figcaption>The first frame</figcaption></figure>'
     )
     if not run.has("video"):
         return f'<div class="pair">{given}</div>'
-    video = embed_file(run.folder / "video.mp4")
+    video = embed_file(run.folder / layout.VIDEO)
     made = (
         f'<figure><video src="{video}" autoplay loop muted controls playsinline></video>'
         "<figcaption>The video made from it</figcaption></figure>"
     )
-    strip = embed_file(run.folder / "strip.png")
+    strip = embed_file(run.folder / layout.STRIP)
     return (
         f'<div class="pair">{given}{made}</div><p></p><img src="{strip}" alt="film strip">'
         '<p class="caption">Frames of the video under the keyframes they were steered to; events end at the '

@@ -10,6 +10,7 @@ from PIL import Image
 from physplan.report.files import RunFiles
 from physplan.report.losses import loss_chart
 from physplan.report.pictures import embed, region_over
+from physplan.runs import layout
 
 
 def terms_section(run: RunFiles) -> str:
@@ -40,7 +41,7 @@ def regions_section(run: RunFiles) -> str:
     figures = []
     for label, region in run.regions.items():
         event = int(label.split(",")[0].removeprefix("event ")) - 1
-        picture = Image.open(run.folder / f"keyframes/{event + 1}.png")
+        picture = Image.open(run.folder / layout.keyframe(event + 1))
         figures.append(
             f'<figure><img src="{embed(region_over(picture, region))}" alt=""><figcaption>{escape(label)}'
             "</figcaption></figure>"

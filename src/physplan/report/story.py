@@ -15,6 +15,7 @@ from physplan.perception.images import to_picture
 from physplan.perception.preview import overlay
 from physplan.report.files import RunFiles
 from physplan.report.pictures import embed, graph_over_picture
+from physplan.runs import layout
 
 
 def picture_section(run: RunFiles) -> str:
@@ -69,9 +70,7 @@ def keyframes_section(run: RunFiles) -> str:
 
 def _keyframe(run: RunFiles, entry: dict[str, Any], event: Event) -> str:
     number = entry["event"]
-    pictures: list[tuple[str, Image.Image]] = [
-        ("keyframe", Image.open(run.folder / f"keyframes/{number}.png"))
-    ]
+    pictures: list[tuple[str, Image.Image]] = [("keyframe", Image.open(run.folder / layout.keyframe(number)))]
     if run.evidence is not None:
         pictures.append(("its masks", overlay(run.evidence.keyframes[number - 1])))
     if run.frames is not None:

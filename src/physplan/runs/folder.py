@@ -1,32 +1,24 @@
-"""One run in one folder. All files are written whole; a stage counts as done when its record is there.
+"""One run in one folder: who works in it, what is done. All files are written whole.
 
-config.yaml  run.json           settings; what was given, versions
-input.png  frame.png            the picture; the first frame as the video model sees it
-plan.json                       the event chain
-keyframes/1.png ...  keyframes.json   drawings, instructions, what the check found
-evidence.safetensors  evidence/*.png  masks and depth, to compute with and to look at
-latents.safetensors  losses.json  regions.safetensors   the sampled video, before decoding
-video.mp4  strip.png            the video; some of its frames
-report.html                     all of it on one page
-preview.png                     refreshed while sampling
-calls/  drawings/               answers and pictures that need not be paid for again, with the ledger
-stages/*.json  log.txt          what is done, and when
+A stage counts as done when its record is there. What lies where is said in `physplan.runs.layout`.
 """
 
 from __future__ import annotations
 
 import datetime
 import errno
+import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from physplan.errors import PhysPlanError
+from physplan.files import TEMPORARY
+from physplan.runs import layout
 from physplan.runs.records import StageRecord, file_digest
 
-LEFTOVER = ".*-*"  # temporary names of physplan.files, left by a kill
+LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini", "lost+found"})  # of the system, in any folder
 
 
 class RunFolder:
@@ -38,26 +30,32 @@ class RunFolder:
 
     @contextmanager
     def opened(self) -> Iterator[RunFolder]:
-        """Make the folder and hold it: two processes never work in one at a time."""
+        """Make the folder and hold it: two processes never work in one at a time.
+
+        A folder with files of somebody else is refused before anything is written or removed there.
+        """
         if self.path.exists() and not self.path.is_dir():
             raise PhysPlanError(f"{self.path} is a file: give a folder for the run with -o.")
+        self._refuse_foreign()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / ".lock").open("a+b")
+            lock = (self.path / layout.LOCK).open("a+b")
         except OSError as error:
             raise PhysPlanError(
                 f"The folder {self.path} cannot be written to ({error.strerror}): choose another with -o."
             ) from None
         with lock:
             _lock(lock.fileno(), self.path)
+            self._refuse_foreign()  # again: it may have been filled meanwhile
             self._remove_leftovers()
             yield self
+            self._remove_leftovers()  # of a run that was killed before its run.json was written
 
     def log(self, message: str) -> None:
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         line = f"{now} {' '.join(message.split())}\n"
         try:
-            with (self.path / "log.txt").open("a", encoding="utf-8") as file:
+            with (self.path / layout.LOG).open("a", encoding="utf-8") as file:
                 file.write(line)
         except OSError as error:
             # A full disk ends the run where a stage cannot be kept; for want of a line of the log it goes on.
@@ -104,14 +102,44 @@ class RunFolder:
                 (self.path / name).unlink(missing_ok=True)
 
     def _record_path(self, stage: str) -> Path:
-        return self.path / "stages" / f"{stage}.json"
+        return self.path / layout.record(stage)
+
+    def is_a_run(self) -> bool:
+        """Whether run.json says that the folder is ours; one that says something else is refused."""
+        path = self.path / layout.RUN
+        try:
+            about = json.loads(path.read_text(encoding="utf-8"))
+            about["versions"]["physplan"]
+            dict(about["identity"])
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError, KeyError, TypeError):
+            raise PhysPlanError(f"{path} is not of a PhysPlan run: choose another folder with -o.") from None
+        return True
+
+    def _refuse_foreign(self) -> None:
+        if not self.path.exists() or self.is_a_run():
+            return
+        names = sorted(name for name in os.listdir(self.path) if name not in LITTER)
+        foreign = [name for name in names if name != layout.LOCK and not name.startswith(TEMPORARY)]
+        if foreign:
+            more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+            raise PhysPlanError(
+                f"{self.path} holds files that are not of a PhysPlan run ({foreign[0]}{more}): give a new or "
+                "empty folder with -o."
+            )
 
     def _remove_leftovers(self) -> None:
-        for leftover in list(self.path.rglob(LEFTOVER)):
-            if leftover.is_dir():
-                shutil.rmtree(leftover, ignore_errors=True)
-            else:
-                leftover.unlink(missing_ok=True)
+        """What a kill left half written: by its name, in our own folders, in a folder that is a run."""
+        if not self.is_a_run():
+            return
+        within = [folder for name in layout.FOLDERS if not (folder := self.path / name).is_symlink()]
+        for folder, deep in ((self.path, False), *((folder, True) for folder in within)):
+            for at, folders, names in os.walk(folder):  # does not follow links
+                for name in (name for name in names if name.startswith(TEMPORARY)):
+                    (Path(at) / name).unlink(missing_ok=True)
+                if not deep:
+                    folders.clear()
 
 
 def _lock(descriptor: int, path: Path) -> None:

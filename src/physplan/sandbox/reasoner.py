@@ -9,18 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
-from physplan.graph import GraphEdit, PhysicalDelta, StateGraph
+from physplan.graph import PhysicalDelta, StateGraph
 from physplan.perception import DepthEstimator, Segmenter
 from physplan.perception.images import to_tensor
 from physplan.perception.registry import DEPTH_ESTIMATORS, SEGMENTERS
-from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Reasoner, Revision, Scene
-from physplan.reasoning.settings import CallSettings
+from physplan.reasoning.protocol import (
+    BadAnswer,
+    Feedback,
+    KeyframeTask,
+    Reasoner,
+    Revision,
+    Scene,
+    Translation,
+)
 from physplan.reasoning.writer import write_instruction
 from physplan.sandbox.parser import parse_picture
-from physplan.sandbox.rules import PhenomenonRules, instantiate, load_rules
+from physplan.sandbox.rules import PhenomenonRules, instantiate, load_rules, motions
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 
 
 class NotInTheSandbox(PhysPlanError):
@@ -40,8 +48,8 @@ class SandboxReasoner(Reasoner):
         depth: DepthEstimator | None = None,
     ) -> None:
         self._segmenter, self._depth = segmenter, depth
-        # What was predicted for a picture and a prompt: delta -> its edits.
-        self._predicted: dict[tuple[str, str], dict[PhysicalDelta, tuple[GraphEdit, ...]]] = {}
+        # What was predicted for a picture and a prompt: delta -> its edits and motion.
+        self._predicted: dict[tuple[str, str], dict[PhysicalDelta, Translation]] = {}
 
     def parse(self, scene: Scene, feedback: Feedback) -> StateGraph:
         matching(scene.prompt)  # an unknown prompt is answered before any network runs
@@ -66,13 +74,13 @@ class SandboxReasoner(Reasoner):
             raise PhysPlanError(
                 f"The sandbox's rules have one answer to this scene, and it was refused: {reasons}"
             )
-        deltas, edits = predict(scene.prompt, graph)
-        self._predicted[scene.picture.sha256, scene.prompt] = dict(zip(deltas, edits, strict=True))
+        deltas, translations = predict(scene.prompt, graph)
+        self._predicted[scene.picture.sha256, scene.prompt] = dict(zip(deltas, translations, strict=True))
         return deltas
 
     def translate(
         self, scene: Scene, graph: StateGraph, delta: PhysicalDelta, feedback: Feedback
-    ) -> tuple[GraphEdit, ...]:
+    ) -> Translation:
         known = self._predicted.get((scene.picture.sha256, scene.prompt), {})
         if delta not in known:
             raise BadAnswer("the sandbox translates only the deltas that it predicted")
@@ -85,14 +93,14 @@ class SandboxReasoner(Reasoner):
         return {"rules": RULES_VERSION}
 
 
-def predict(
-    prompt: str, graph: StateGraph
-) -> tuple[tuple[PhysicalDelta, ...], tuple[tuple[GraphEdit, ...], ...]]:
+def predict(prompt: str, graph: StateGraph) -> tuple[tuple[PhysicalDelta, ...], tuple[Translation, ...]]:
     """What the rules say happens, by the first case whose roles and conditions the graph fills."""
     rules = matching(prompt)
     for case in rules.cases.values():
         if (bound := case.bind(graph)) is not None:
-            return instantiate(case, bound, graph)
+            deltas, edits = instantiate(case, bound, graph)
+            moving = motions(case, bound, graph)
+            return deltas, tuple(Translation(edits=e, motion=m) for e, m in zip(edits, moving, strict=True))
     needed = "; or ".join(", ".join(_spoken(case.when, case.roles)) for case in rules.cases.values())
     seen = ", ".join(dict.fromkeys(node.category for node in graph.nodes)) or "nothing"
     raise NotInTheSandbox(

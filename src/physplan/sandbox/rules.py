@@ -17,6 +17,7 @@ from physplan.graph import (
     Edge,
     GraphEdit,
     Link,
+    Motion,
     NewObject,
     PhysicalDelta,
     Spawn,
@@ -24,6 +25,7 @@ from physplan.graph import (
     StateGraph,
     Unlink,
     Update,
+    motion,
 )
 
 TABLE = "table"
@@ -37,6 +39,7 @@ class EventRule:
     fraction: float
     states: tuple[Mapping[str, str], ...]
     edits: tuple[str, ...]
+    motion: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +117,12 @@ def _phenomenon(name: str, entry: Mapping[str, Any]) -> PhenomenonRules:
 
 def _case(name: str, entry: Mapping[str, Any]) -> Case:
     events = tuple(
-        EventRule(fraction=e["fraction"], states=tuple(e["states"]), edits=tuple(e["edits"]))
+        EventRule(
+            fraction=e["fraction"],
+            states=tuple(e["states"]),
+            edits=tuple(e["edits"]),
+            motion=tuple(e.get("motion", ())),
+        )
         for e in entry["events"]
     )
     return Case(name=name, roles=entry["roles"], when=tuple(entry["when"]), events=events)
@@ -156,6 +164,22 @@ def instantiate(
     case: Case, bound: Mapping[str, str], graph: StateGraph
 ) -> tuple[tuple[PhysicalDelta, ...], tuple[tuple[GraphEdit, ...], ...]]:
     """The deltas and edits of a case for the bound objects; new ones get the next free numbers."""
+    names = _names(case, bound, graph)
+    words = {role: graph.node(id).attributes for role, id in bound.items() if id in graph}
+    deltas = tuple(
+        PhysicalDelta(tuple(_state(state, names) for state in event.states), event.fraction)
+        for event in case.events
+    )
+    return deltas, tuple(tuple(_edit(text, names, words) for text in event.edits) for event in case.events)
+
+
+def motions(case: Case, bound: Mapping[str, str], graph: StateGraph) -> tuple[tuple[Motion, ...], ...]:
+    """How the bound objects of a case move, event by event."""
+    names = _names(case, bound, graph)
+    return tuple(tuple(_motion(text, names) for text in event.motion) for event in case.events)
+
+
+def _names(case: Case, bound: Mapping[str, str], graph: StateGraph) -> dict[str, str]:
     number = max(int(id.rpartition("#")[2]) for id in graph.ids)
     names = dict(bound)
     for event in case.events:
@@ -164,12 +188,18 @@ def instantiate(
                 number += 1
                 new = state["new"].split()[0]
                 names[new] = f"{new}#{number}"
-    words = {role: graph.node(id).attributes for role, id in bound.items() if id in graph}
-    deltas = tuple(
-        PhysicalDelta(tuple(_state(state, names) for state in event.states), event.fraction)
-        for event in case.events
-    )
-    return deltas, tuple(tuple(_edit(text, names, words) for text in event.edits) for event in case.events)
+    return names
+
+
+def _motion(text: str, names: Mapping[str, str]) -> Motion:
+    """A line of `motion`: "role law", then names and values of parameters; an object is given by its role."""
+    role, law, *rest = text.split()
+    given = dict(zip(rest[::2], rest[1::2], strict=True))
+    values: dict[str, float | str] = {
+        name: names[value] if name == "to" else value if name == "way" else float(value)
+        for name, value in given.items()
+    }
+    return motion(names[role], law, **values)
 
 
 def _state(entry: Mapping[str, str], names: Mapping[str, str]) -> StateChange:

@@ -8,7 +8,7 @@ import numpy as np
 
 from physplan.graph import Edge, EventChain, Node, StateGraph
 from physplan.sandbox.arrangement import Place, block_words, level_words, spatial_relations
-from physplan.sandbox.rules import TABLE, Case, instantiate, load_rules
+from physplan.sandbox.rules import TABLE, Case, instantiate, load_rules, motions
 from physplan.sandbox.world.categories import CATEGORIES
 from physplan.sandbox.world.render import FRAMES, WORLD, nearness
 from physplan.sandbox.world.scene import Scene
@@ -50,13 +50,15 @@ def true_chain(scene: Scene, num_frames: int = FRAMES) -> EventChain:
     """What really happens, verified like any plan."""
     graph = true_graph(scene)
     ids = object_ids(scene)
-    deltas, edits = instantiate(_case(scene), {key: ids[key] for key in (TABLE, *scene.things)}, graph)
+    bound = {key: ids[key] for key in (TABLE, *scene.things)}
+    deltas, edits = instantiate(_case(scene), bound, graph)
     return EventChain.build(
         prompt=scene.prompt,
         num_frames=num_frames,
         graph=graph,
         deltas=deltas,
         edits=edits,
+        motions=motions(_case(scene), bound, graph),
         provenance={"truth": scene.name},
     )
 

@@ -35,8 +35,7 @@ def load_latents(path: Path) -> tuple[Tensor, FrameLayout]:
 
 
 def decode_safely(model: VideoModel, latents: Tensor, layout: FrameLayout, path: Path) -> Tensor:
-    """The video [F, 3, H, W]; the latents are saved at `path` first, and a failed decode is retried tiled."""
-    save_latents(path, latents, layout)
+    """The video [F, 3, H, W] of the latents saved at `path`; a failed decode is retried tiled."""
     try:
         return model.decode(latents, layout)
     except (torch.OutOfMemoryError, RuntimeError, MemoryError):

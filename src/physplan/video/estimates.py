@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from physplan.files import write_json
-from physplan.video.presets import VIDEO_PRESETS
+from physplan.video.published import PUBLISHED
 
 FILE = Path(__file__).with_name("estimates.json")
 EVENTS = (1, 3, 7)
@@ -35,7 +35,7 @@ def compute(name: str) -> dict[str, dict[str, float]]:
     modes: tuple[GradientMode, ...] = ("none", "direct", "fused")
     row: dict[str, dict[str, float]] = {}
     for mode in modes:
-        one = estimate_preset(VIDEO_PRESETS[name], gradient_mode=mode, anchors=1)
+        one = estimate_preset(PUBLISHED[name], gradient_mode=mode, anchors=1)
         peaks = {str(k): replace(one, evidence=k * one.evidence).peak / GB for k in EVENTS}
         row[mode] = {k: round(peak, 1) for k, peak in peaks.items()}
     return row | {"exact": row["fused"]}  # the same pass, once per term
@@ -43,7 +43,7 @@ def compute(name: str) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     table = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    for name in sys.argv[1:] or VIDEO_PRESETS:
+    for name in sys.argv[1:] or PUBLISHED:
         print(f"estimating {name}", flush=True)
         table[name] = compute(name)
         write_json(FILE, table)

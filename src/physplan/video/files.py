@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from PIL import Image
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.files import atomic_path
+from physplan.files import TEMPORARY, atomic_path
 from physplan.video.gif import add_comment, read_comment, with_palette
 
 FRAMES_INDEX = "frames.json"
@@ -143,8 +144,10 @@ def to_yuv(stream: Any, images: list[Any]) -> list[Any]:
 
 def _write_folder(path: Path, pixels: Tensor, comment: str) -> None:
     """frame_0000.png, ... and frames.json; the folder appears whole or not at all."""
+    if path.is_symlink() or (path.exists() and not _holds_only_frames(path)):
+        raise PhysPlanError(f"{path} holds other files than frames: give a new folder for the frames.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=path.parent))
     try:
         for index, frame in enumerate(pixels.permute(0, 2, 3, 1).numpy()):
             Image.fromarray(frame).save(temporary / f"frame_{index:04}.png")
@@ -155,6 +158,11 @@ def _write_folder(path: Path, pixels: Tensor, comment: str) -> None:
         os.replace(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _holds_only_frames(path: Path) -> bool:
+    own = re.compile(rf"frame_\d+\.png|{re.escape(FRAMES_INDEX)}")
+    return path.is_dir() and all(own.fullmatch(one.name) and one.is_file() for one in path.iterdir())
 
 
 def _read_folder(path: Path) -> Video:

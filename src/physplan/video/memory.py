@@ -22,9 +22,9 @@ from torch.utils._pytree import tree_leaves
 from physplan.errors import PhysPlanError
 from physplan.video.families.base import FamilyModel
 from physplan.video.loading import DTYPES
-from physplan.video.presets import VideoPreset
+from physplan.video.meta_models import folder_networks, shape_attention, shape_model
 from physplan.video.protocol import Conditioning
-from physplan.video.shapes import folder_networks, shape_attention, shape_model
+from physplan.video.published import PublishedModel
 
 GradientMode = Literal["none", "direct", "fused", "exact"]
 GB = 1e9
@@ -55,7 +55,7 @@ class MemoryEstimate:
 
 
 def estimate_preset(
-    preset: VideoPreset,
+    preset: PublishedModel,
     *,
     height: int | None = None,
     width: int | None = None,

@@ -13,6 +13,7 @@ BENCHMARKS = (
     "phygenbench",
     "vbench",
     "frechet",
+    "checks",
     "failures",
     "cost",
     "status",

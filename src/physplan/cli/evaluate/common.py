@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 from physplan.errors import PhysPlanError
 
 if TYPE_CHECKING:
+    from physplan.evaluation.benchmark import Benchmark
     from physplan.evaluation.engine import EngineConfig, Progress
     from physplan.evaluation.generation import GenerationConfig, Generator, Wanted
     from physplan.evaluation.tables import Table
+
+Draw = Callable[[Mapping[str, Any], Path], None]
 
 
 def make_parser(subparsers: Any, name: str, *, help: str, examples: str, run: Any) -> argparse.ArgumentParser:
@@ -38,8 +41,8 @@ def add_output(parser: argparse.ArgumentParser, *, plot: bool = True, reported: 
     group.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the whole result as JSON")
     group.add_argument("--json", action="store_true", help="print the result as JSON instead of a table")
     group.add_argument("--format", default="text", choices=("text", "markdown", "latex", "csv"))
-    group.add_argument("--label", default="this run", help="the name of the row in the table")
     if reported:
+        group.add_argument("--label", default="this run", help="the name of the row in the table")
         group.add_argument("--reported", action="store_true", help="add the paper's rows, marked as reported")
     if plot:
         group.add_argument("--plot", type=Path, metavar="FILE", help="draw the table as .png or .svg")
@@ -113,7 +116,7 @@ def chosen_generator(
     size = read_size(args.size)
     if ":" not in args.generate:
         from physplan.evaluation.preset_generator import use_preset
-        from physplan.pipeline.reading import read_assignments
+        from physplan.pipeline.config_loading import read_assignments
 
         return use_preset(
             args.generate,
@@ -162,6 +165,8 @@ def work_folder(args: argparse.Namespace) -> Iterator[Path]:
     if args.work or args.output:
         yield args.work or args.output.with_suffix(".cases")
         return
+    if args.shard:
+        raise PhysPlanError("--shard needs --work DIR (or -o FILE), where all parts keep their results.")
     folder = Path(tempfile.mkdtemp(prefix="physplan-evaluate-"))
     try:
         yield folder
@@ -183,23 +188,41 @@ def show_progress(progress: Progress) -> None:
         show_progress.last = progress.done  # type: ignore[attr-defined]
 
 
-def emit(args: argparse.Namespace, result: Mapping[str, Any], table: Table, **plot: Any) -> int:
+def measure(args: argparse.Namespace, benchmark: Benchmark, draw: Draw | None = None) -> int:
+    """Run a benchmark as the options of `add_engine` say, and show what came out."""
+    from physplan.evaluation.benchmark import run_benchmark
+
+    with work_folder(args) as folder:
+        result = run_benchmark(benchmark, folder, engine=engine_config(args), progress=show_progress)
+    if not result.get("partial"):
+        return emit(args, result, benchmark.table(result, args.label), draw=draw)
+    words = f"{result['measured']} of {result['of']} cases are done; run without --shard for the result."
+    print(json.dumps(result, indent=2) if args.json else words)
+    return 0
+
+
+def emit(
+    args: argparse.Namespace, result: Mapping[str, Any], *tables: Table, draw: Draw | None = None
+) -> int:
     """Write, draw and print a result."""
     from physplan.evaluation.tables import render
     from physplan.files import write_json
 
+    if getattr(args, "reported", False):
+        tables = tuple(table.with_reported() for table in tables)
     if args.output:
         write_json(args.output, result)
     if getattr(args, "plot", None):
         from physplan.evaluation.plots import bar_plot
 
-        bar_plot(table, args.plot, **plot)
+        draw(result, args.plot) if draw else bar_plot(tables[0], args.plot)
+    for warning in result.get("warnings", ()):
+        print(f"warning: {warning}", file=sys.stderr)
     if args.json:
         print(json.dumps(result, indent=2, allow_nan=False))
-    else:
-        print(render(table, args.format), end="")
-        footer = result.get("provenance")
-        if args.format == "text" and footer:
-            judge = f", judge {footer['judge']}" if footer.get("judge") else ""
-            print(f"protocol {footer['protocol']}{judge}; physplan {footer['versions']['physplan']}")
+        return 0
+    print("\n".join(render(table, args.format) for table in tables), end="")
+    if args.format == "text" and (about := result.get("provenance")):
+        judge = f", judge {about['judge']}" if about.get("judge") else ""
+        print(f"protocol {about['protocol']}{judge}; physplan {about['versions']['physplan']}")
     return 0

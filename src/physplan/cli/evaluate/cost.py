@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from physplan.cli.evaluate.common import add_output, make_parser
+from physplan.cli.evaluate.common import add_output, emit, make_parser
 
 EXAMPLES = """\
   physplan evaluate cost runs/                     time per stage, calls and money, growth with the events
@@ -32,25 +31,14 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from physplan.evaluation.cost import call_table, read_runs, stage_table, total_table
     from physplan.evaluation.provenance import provenance
-    from physplan.evaluation.reported import reported_rows
-    from physplan.evaluation.tables import render
-    from physplan.files import write_json
 
     runs = read_runs(args.runs)
     tables = {"cost-stages": stage_table(runs), "cost-total": total_table(runs)}
     if any(run.calls for run in runs):
         tables["cost-calls"] = call_table(runs)
-    if args.reported:
-        tables = {name: table.with_rows(*reported_rows(name)) for name, table in tables.items()}
     result = {
         "benchmark": "cost",
         "provenance": provenance(protocol="mean over runs", settings={"runs": len(runs)}),
         "tables": {name: [asdict(row) for row in table.rows] for name, table in tables.items()},
     }
-    if args.output:
-        write_json(args.output, result)
-    if args.json:
-        print(json.dumps(result, indent=2, allow_nan=False))
-    else:
-        print("\n".join(render(table, args.format) for table in tables.values()), end="")
-    return 0
+    return emit(args, result, *tables.values())

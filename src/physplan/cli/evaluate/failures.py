@@ -13,6 +13,7 @@ from physplan.errors import PhysPlanError
 
 if TYPE_CHECKING:
     from physplan.evaluation.failures.page import FailedVideo
+    from physplan.evaluation.tables import Table
 
 EXAMPLES = """\
   physplan evaluate failures --result iq.json --generated videos/ --runs runs/ --page rate.html
@@ -148,15 +149,9 @@ def _categories(failed: list[FailedVideo]) -> dict[str, str]:
     return {video.name: video.category for video in failed}
 
 
-def _show(args: argparse.Namespace, result: dict[str, Any], table: Any) -> int:
+def _show(args: argparse.Namespace, result: dict[str, Any], table: Table) -> int:
     from physplan.evaluation.provenance import provenance
-    from physplan.evaluation.reported import reported_rows
 
     settings = {"result": args.result.name, "failed": "lowest third"}
-    result = {
-        "benchmark": "failures",
-        "provenance": provenance(protocol="failure attribution", settings=settings),
-    } | result
-    if args.reported:
-        table = table.with_rows(*reported_rows("failures"))
-    return emit(args, result, table, ylabel="% of failed videos")
+    about = provenance(protocol="failure attribution", settings=settings)
+    return emit(args, {"benchmark": "failures", "provenance": about, **result}, table)

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from physplan.cli.evaluate.common import (
-    add_engine,
-    add_output,
-    emit,
-    engine_config,
-    make_parser,
-    show_progress,
-    work_folder,
-)
-
-if TYPE_CHECKING:
-    from physplan.evaluation.tables import Table
+from physplan.cli.evaluate.common import add_engine, add_output, make_parser, measure
 
 FID_EXAMPLES = """\
   physplan evaluate fid --generated videos/ --real reference/ --extractor inception:inception.pth
@@ -61,56 +48,9 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from physplan.evaluation.frechet.benchmark import FrechetConfig, evaluate
+    from physplan.evaluation.frechet.benchmark import Frechet, FrechetConfig
 
     config = FrechetConfig(
         kind=args.kind, extractor=args.extractor, seed=args.seed, frames_per_video=args.frames_per_video
     )
-    with work_folder(args) as folder:
-        result = evaluate(
-            args.generated,
-            args.real,
-            folder,
-            config=config,
-            engine=engine_config(args),
-            progress=show_progress,
-        )
-    if result.get("partial"):
-        print(f"{result['measured']} of {result['of']} videos done; run without --shard for the distance.")
-        return 0
-    for warning in result["warnings"]:
-        print(f"warning: {warning}", file=sys.stderr)
-    return emit(args, result, make_table(result, label=args.label, reported=args.reported))
-
-
-def make_table(result: Mapping[str, Any], *, label: str, reported: bool = False) -> Table:
-    from physplan.evaluation.reported import reported_table
-    from physplan.evaluation.tables import Column, Row, Table
-
-    name = result["benchmark"]
-    columns: tuple[Column, ...] = (Column(title=name.upper(), digits=2),)
-    columns += (Column(title="n generated"), Column(title="n real"), Column(title="d"))
-    rows: list[Row] = []
-    if reported:
-        table = reported_table("frechet")
-        for row in table.rows:
-            for column, cell in zip(table.columns, row.cells, strict=True):
-                benchmark, _, metric = column.title.rpartition(" ")
-                if metric == name.upper():
-                    rows.append(
-                        Row(
-                            label=f"{row.label}, {benchmark}",
-                            cells=(cell, None, None, None),
-                            source=row.source,
-                        )
-                    )
-    cells = (result[name], result["n_generated"], result["n_real"], result["dimension"])
-    settings = result["provenance"]["settings"]
-    return Table(
-        title=name.upper(),
-        columns=columns,
-        rows=(*rows, Row(label=label, cells=cells)),
-        note=" ".join(
-            [f"Extractor {settings['extractor']}, reference {settings['reference']}.", *result["warnings"]]
-        ),
-    )
+    return measure(args, Frechet(generated=args.generated, real=args.real, config=config))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import Any
 
-from physplan.cli.evaluate.common import make_parser
+from physplan.cli.evaluate.common import add_output, emit, make_parser
 
 EXAMPLES = """\
   physplan evaluate paper physics-iq
@@ -17,13 +18,16 @@ def add_parser(subparsers: Any) -> None:
     parser = make_parser(
         subparsers, "paper", help="a table of the paper, as reported there", examples=EXAMPLES, run=run
     )
-    parser.add_argument("table", help="physics-iq, ablation, phygenbench, vbench, frechet, failures, cost-*")
-    parser.add_argument("--format", default="text", choices=("text", "markdown", "latex", "csv"))
+    parser.add_argument(
+        "table", help="physics-iq, ablation, phygenbench, vbench, frechet, checks, failures, cost-*"
+    )
+    add_output(parser, plot=False, reported=False)
 
 
 def run(args: argparse.Namespace) -> int:
     from physplan.evaluation.reported import reported_table
-    from physplan.evaluation.tables import render
 
-    print(render(reported_table(args.table), args.format), end="")
-    return 0
+    table = reported_table(args.table)
+    columns = [column.title for column in table.columns]
+    rows = [asdict(row) for row in table.rows]
+    return emit(args, {"benchmark": "paper", "table": args.table, "columns": columns, "rows": rows}, table)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from physplan.cli.evaluate.common import (
     add_engine,
@@ -18,14 +17,12 @@ from physplan.cli.evaluate.common import (
     emit,
     engine_config,
     make_parser,
+    measure,
     run_generation,
     show_progress,
     work_folder,
 )
 from physplan.errors import PhysPlanError
-
-if TYPE_CHECKING:
-    from physplan.evaluation.tables import Table
 
 EXAMPLES = """\
   physplan evaluate phygenbench --scores recorded.json --reported
@@ -74,38 +71,17 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.scores:
-        result = from_scores(args.scores, official_quirks=args.official_quirks)
-    elif args.first_frames or args.generate:
-        return prepare(args)
-    else:
-        result = judge(args)
-        if result.get("partial"):
-            print(f"{result['measured']} of {result['of']} videos judged; run without --shard for the PCA.")
-            return 0
-    return emit(args, result, make_table(result, label=args.label, reported=args.reported), ylabel="PCA")
+        from physplan.evaluation.phygenbench.benchmark import add_up, pca_table
+
+        result = add_up(args.scores)
+        return emit(args, result, pca_table(result, args.label))
+    return prepare(args) if args.first_frames or args.generate else judge(args)
 
 
-def from_scores(path: Path, *, official_quirks: bool) -> dict[str, Any]:
-    from physplan.evaluation.phygenbench.aggregate import aggregate
-    from physplan.evaluation.provenance import provenance
-
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise PhysPlanError(f"{path} cannot be read as a JSON list of stage scores ({error}).") from error
-    settings = {"scores": path.name, "official_quirks": official_quirks}
-    return {
-        "benchmark": "phygenbench",
-        "provenance": provenance(protocol="phygenbench", judge="as recorded", settings=settings),
-        **aggregate(entries),
-    }
-
-
-def judge(args: argparse.Namespace) -> dict[str, Any]:
+def judge(args: argparse.Namespace) -> int:
     needed = {"--data": args.data, "--videos": args.videos, "--closed": args.closed, "--open": args.open}
     _require({**needed, "--clip": args.clip, "--vqa": args.vqa})
-    from physplan.evaluation.generation import read_record
-    from physplan.evaluation.phygenbench.benchmark import JudgeConfig, build_judges, evaluate
+    from physplan.evaluation.phygenbench.benchmark import JudgeConfig, PhyGenBench, build_judges
     from physplan.evaluation.phygenbench.dataset import load_entries
 
     config = JudgeConfig(
@@ -117,17 +93,11 @@ def judge(args: argparse.Namespace) -> dict[str, Any]:
         official_quirks=args.official_quirks,
     )
     entries = load_entries(args.data, official_quirks=args.official_quirks)
-    with work_folder(args) as folder:
-        result = evaluate(
-            entries,
-            args.videos,
-            folder,
-            partial(build_judges, config, folder / "calls", args.budget),
-            config=config,
-            engine=engine_config(args),
-            progress=show_progress,
+    with work_folder(args) as args.work:  # the judges' answers are stored there too
+        make_judges = partial(build_judges, config, args.work / "calls", args.budget)
+        return measure(
+            args, PhyGenBench(entries=entries, videos=args.videos, config=config, make_judges=make_judges)
         )
-    return {**result, "generation": read_record(args.videos)}
 
 
 def prepare(args: argparse.Namespace) -> int:
@@ -170,24 +140,6 @@ def draw(args: argparse.Namespace, prompts: Sequence[tuple[int, str]]) -> dict[i
     )
     print(f"{len(frames)} of {len(prompts)} first frames are in {args.first_frames}.", file=sys.stderr)
     return frames
-
-
-def make_table(result: Mapping[str, Any], *, label: str, reported: bool = False) -> Table:
-    from physplan.evaluation.phygenbench.aggregate import DOMAINS
-    from physplan.evaluation.reported import PHYGENBENCH_COLUMNS, reported_rows
-    from physplan.evaluation.tables import Row, Table
-
-    cells = [result["domains"][d]["pca"] if d in result["domains"] else None for d in DOMAINS]
-    whole = "" if result["complete"] else f"Only {result['count']} videos: not the whole benchmark. "
-    return Table(
-        title="PhyGenBench, PCA",
-        columns=PHYGENBENCH_COLUMNS,
-        rows=(
-            *(reported_rows("phygenbench") if reported else ()),
-            Row(label=label, cells=(*cells, result["pca"])),
-        ),
-        note=f"{whole}Judges: {result['provenance']['judge']}.",
-    )
 
 
 def _require(options: Mapping[str, Any]) -> None:

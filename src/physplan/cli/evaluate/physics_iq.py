@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from physplan.cli.evaluate.common import (
     add_engine,
     add_generation,
     add_output,
-    emit,
-    engine_config,
     make_parser,
+    measure,
     run_generation,
-    show_progress,
-    work_folder,
 )
 from physplan.errors import PhysPlanError
-
-if TYPE_CHECKING:
-    from physplan.evaluation.tables import Table
 
 EXAMPLES = """\
   physplan evaluate physics-iq --generated videos/ --real benchmark/ --descriptions descriptions.csv
@@ -30,7 +23,7 @@ EXAMPLES = """\
   physplan evaluate physics-iq --generate paper --method base --seed 1 --generated videos/ --real bench/ \\
       --descriptions descriptions.csv          make the 198 videos first, with a preset
   physplan evaluate physics-iq --generate my_model:load --size 480x720 --generate-only ...    or another model
-  physplan evaluate physics-iq ... --lossy-masks --official-rounding     as the official code runs
+  physplan evaluate physics-iq ... --exact      without the official code's lossy masks and rounding
 """
 
 
@@ -48,9 +41,10 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--real", type=Path, metavar="DIR", help="the benchmark, or its videos")
     parser.add_argument("--descriptions", type=Path, required=True, metavar="CSV", help="descriptions.csv")
     parser.add_argument("--protocol", default="original", choices=("original", "verified"))
-    parser.add_argument("--lossy-masks", action="store_true", help="masks through mp4v, as the official code")
     parser.add_argument(
-        "--official-rounding", action="store_true", help="round where the official code rounds"
+        "--exact",
+        action="store_true",
+        help="masks as they were made and nothing rounded, instead of the official number",
     )
     add_generation(parser)
     parser.add_argument("--generate-only", action="store_true", help="make the videos, do not score them")
@@ -62,12 +56,18 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from physplan.evaluation.generation import read_record
-    from physplan.evaluation.physics_iq.benchmark import PhysicsIQConfig, evaluate
-    from physplan.evaluation.physics_iq.dataset import load_benchmark
-    from physplan.reasoning.clients.extras import need_extra
+    from physplan.evaluation.physics_iq.benchmark import PhysicsIQ, PhysicsIQConfig
+    from physplan.evaluation.physics_iq.dataset import load_videos
+    from physplan.extras import need_extra
 
     need_extra("cv2", extra="eval")
+    official = not args.exact
+    config = PhysicsIQConfig(protocol=args.protocol, lossy_masks=official, official_rounding=official)
+    if args.reported and not config.comparable:
+        raise PhysPlanError(
+            "The paper reports the official number of the original protocol: leave out --reported, or "
+            "--exact and --protocol verified."
+        )
     if args.real is None and not (args.generate_only and args.switch_frames):
         raise PhysPlanError("Give --real: the folder of the benchmark, with its real videos.")
     if args.generate:
@@ -76,21 +76,8 @@ def run(args: argparse.Namespace) -> int:
             return 0
     elif args.generate_only:
         raise PhysPlanError("--generate-only needs --generate: a preset, a config file or module:function.")
-    benchmark = load_benchmark(args.generated, args.real, args.descriptions)
-    config = PhysicsIQConfig(
-        protocol=args.protocol, lossy_masks=args.lossy_masks, official_rounding=args.official_rounding
-    )
-    with work_folder(args) as folder:
-        result = evaluate(
-            benchmark, folder, config=config, engine=engine_config(args), progress=show_progress
-        )
-    if result.get("partial"):
-        print(f"{result['measured']} of {result['of']} videos measured; run without --shard for the score.")
-        return 0
-    result["generation"] = read_record(args.generated)
-    return emit(
-        args, result, make_table(result, label=args.label, reported=args.reported), ylabel="Physics-IQ score"
-    )
+    videos = load_videos(args.generated, args.real, args.descriptions)
+    return measure(args, PhysicsIQ(videos=videos, config=config))
 
 
 def make_videos(args: argparse.Namespace) -> None:
@@ -111,21 +98,3 @@ def make_videos(args: argparse.Namespace) -> None:
         for s in scenes
     ]
     run_generation(args, wanted, args.generated, seconds=SECONDS)
-
-
-def make_table(result: Mapping[str, Any], *, label: str, reported: bool = False) -> Table:
-    from physplan.evaluation.bootstrap import Interval
-    from physplan.evaluation.physics_iq.dataset import CATEGORIES
-    from physplan.evaluation.reported import PHYSICS_IQ_COLUMNS, reported_rows
-    from physplan.evaluation.tables import Row, Table
-
-    cells = [
-        result["categories"][name]["score"] if name in result["categories"] else None for name in CATEGORIES
-    ]
-    interval = Interval(**{**result["interval"], "value": result["score"]})
-    return Table(
-        title="Physics-IQ",
-        columns=PHYSICS_IQ_COLUMNS,
-        rows=(*(reported_rows("physics-iq") if reported else ()), Row(label=label, cells=(*cells, interval))),
-        note="Average over all videos, with its 95 % bootstrap interval over scenarios.",
-    )

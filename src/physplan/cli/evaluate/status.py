@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from physplan.cli.evaluate.common import make_parser
+from physplan.cli.evaluate.common import add_output, emit, make_parser
 
 EXAMPLES = """\
   physplan evaluate status iq.cases              how far a benchmark is, and the means of what it has so far
@@ -24,38 +24,60 @@ def add_parser(subparsers: Any) -> None:
         run=run,
     )
     parser.add_argument("work", type=Path, metavar="DIR", help="the --work folder of a benchmark")
-    parser.add_argument("--json", action="store_true")
+    add_output(parser, plot=False, reported=False)
 
 
 def run(args: argparse.Namespace) -> int:
     from physplan.errors import PhysPlanError
     from physplan.evaluation.cases import CaseStore
+    from physplan.evaluation.tables import Column, Row, Table
 
     if not args.work.is_dir():
         raise PhysPlanError(f"There is no folder {args.work}.")
     store = CaseStore(args.work)
     cases = store.manifest()
     states = Counter(store.state(case) for case in cases)
-    records = [record for case in cases if (record := store.result(case)) is not None]
-    numbers: dict[str, list[float]] = {}
-    for record in records:
-        _collect("", record["result"], numbers)
-    means = {name: sum(values) / len(values) for name, values in sorted(numbers.items())}
-    seconds = [record["seconds"] for record in records]
-    status = {
-        "cases": len(cases),
-        **{state: states[state] for state in ("done", "running", "missing")},
-        "seconds_per_case": sum(seconds) / len(seconds) if seconds else None,
-        "means": means,
+    records: dict[str, list[Mapping[str, Any]]] = {}
+    for case in cases:
+        if (record := store.result(case)) is not None:
+            records.setdefault(case.group, []).append(record)
+    groups = {
+        name: {
+            "done": len(found),
+            "seconds_per_case": sum(record["seconds"] for record in found) / len(found),
+            "means": means(record["result"] for record in found),
+        }
+        for name, found in records.items()
     }
-    if args.json:
-        print(json.dumps(status, indent=2))
-        return 0
-    running, missing = states["running"], states["missing"]
-    print(f"{len(records)} of {len(cases)} cases done, {running} running, {missing} missing")
-    for name, mean in means.items():
-        print(f"  {name:40} {mean:.4g}")
-    return 0
+    counts = {state: states[state] for state in ("done", "running", "missing")}
+    names = list(dict.fromkeys(name for group in groups.values() for name in group["means"]))
+    table = Table(
+        title=", ".join(
+            [f"{counts['done']} of {len(cases)} cases done"]
+            + [f"{counts[state]} {state}" for state in ("running", "missing")]
+        ),
+        label="Mean so far",
+        columns=tuple(
+            Column(title=f"{name or 'all'} (n = {group['done']})") for name, group in groups.items()
+        ),
+        rows=tuple(
+            Row(label=name, cells=tuple(_short(group["means"].get(name)) for group in groups.values()))
+            for name in names
+        ),
+    )
+    return emit(args, {"cases": len(cases), **counts, "groups": groups}, table)
+
+
+def means(results: Iterable[Any]) -> dict[str, float]:
+    """Of every number in the results, by its path in them."""
+    numbers: dict[str, list[float]] = {}
+    for result in results:
+        _collect("", result, numbers)
+    return {name: sum(values) / len(values) for name, values in sorted(numbers.items())}
+
+
+def _short(value: float | None) -> str | None:
+    return None if value is None else f"{value:.4g}"
 
 
 def _collect(prefix: str, value: Any, numbers: dict[str, list[float]]) -> None:

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from physplan.cli.evaluate.common import (
-    add_engine,
-    add_output,
-    emit,
-    engine_config,
-    make_parser,
-    show_progress,
-    work_folder,
-)
+from physplan.cli.evaluate.common import add_engine, add_output, make_parser, measure
 from physplan.errors import PhysPlanError
-
-if TYPE_CHECKING:
-    from physplan.evaluation.tables import Table
 
 EXAMPLES = """\
   physplan evaluate vbench --results eval_results.json --reported
@@ -56,28 +44,17 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from physplan.evaluation.vbench.benchmark import evaluate, find_videos, summarise
+    from physplan.evaluation.vbench.benchmark import VBench
     from physplan.evaluation.vbench.score import read_results
+    from physplan.evaluation.videos import find_videos
 
-    known: dict[str, float] = {}
-    for path in args.results:
-        known |= read_results(path)
-    if args.videos:
-        specs = {"temporal_flickering": "pixels", **read_specs(args.use)}
-        with work_folder(args) as folder:
-            result = evaluate(
-                find_videos(args.videos),
-                specs,
-                folder,
-                known=known,
-                engine=engine_config(args),
-                progress=show_progress,
-            )
-    elif known:
-        result = summarise(known, settings={"results": [path.name for path in args.results]})
-    else:
+    if not (args.videos or args.results):
         raise PhysPlanError("Give --videos DIR to measure, --results FILE to read, or both.")
-    return emit(args, result, make_table(result, label=args.label, reported=args.reported), ylabel="%")
+    known = {name: value for path in args.results for name, value in read_results(path).items()}
+    measures = {"temporal_flickering": "pixels", **read_specs(args.use)} if args.videos else {}
+    videos = find_videos(args.videos) if args.videos else ()
+    files = tuple(path.name for path in args.results)
+    return measure(args, VBench(videos=tuple(videos), measures=measures, known=known, files=files))
 
 
 def read_specs(given: list[str]) -> dict[str, str]:
@@ -90,18 +67,3 @@ def read_specs(given: list[str]) -> dict[str, str]:
             raise PhysPlanError(f"--use {text!r} is not DIMENSION=MODEL.")
         specs[check_dimension(name)] = spec
     return specs
-
-
-def make_table(result: Mapping[str, Any], *, label: str, reported: bool = False) -> Table:
-    from physplan.evaluation.reported import VBENCH_COLUMNS, reported_rows
-    from physplan.evaluation.tables import Row, Table
-    from physplan.evaluation.vbench.score import DIMENSIONS
-
-    values = [result["quality_score"], *(result["dimensions"].get(name) for name in DIMENSIONS)]
-    cells = tuple(None if value is None else 100 * value for value in values)
-    return Table(
-        title="VBench quality (%)",
-        columns=VBENCH_COLUMNS,
-        rows=(*(reported_rows("vbench") if reported else ()), Row(label=label, cells=cells)),
-        note=" ".join(result["notes"]),
-    )

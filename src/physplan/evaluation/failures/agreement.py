@@ -12,7 +12,7 @@ from typing import Any
 from physplan.errors import PhysPlanError
 from physplan.evaluation.failures import STAGES
 from physplan.evaluation.physics_iq.dataset import CATEGORIES
-from physplan.evaluation.reported import FAILURE_COLUMNS
+from physplan.evaluation.reported import FAILURE_COLUMNS, reported_rows
 from physplan.evaluation.tables import Row, Table
 from physplan.registry import did_you_mean
 
@@ -70,7 +70,15 @@ def shares_table(
             counts = [sum(attributions[name] == stage for name in members) for stage in STAGES]
             label = f"{category or 'All'} (n = {len(members)})"
             rows.append(Row(label=label, cells=tuple(100 * count / len(members) for count in counts)))
-    return Table(title=f"{title} (%)", columns=FAILURE_COLUMNS, rows=tuple(rows), label="Category", note=note)
+    return Table(
+        title=f"{title} (%)",
+        columns=FAILURE_COLUMNS,
+        rows=tuple(rows),
+        label="Category",
+        note=note,
+        unit="% of failed videos",
+        reported=reported_rows("failures"),
+    )
 
 
 def read_ratings(path: Path, names: Sequence[str]) -> dict[str, str]:

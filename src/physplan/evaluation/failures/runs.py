@@ -8,17 +8,17 @@ from typing import Any
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.failures.guess import Guess, Measurements, first_guess
-from physplan.graph import EventChain
+from physplan.runs import layout
 
 
 def describe_run(folder: Path) -> dict[str, Any]:
     """Chain in words, keyframes and a guess, as far as they are there, as fields of a `FailedVideo`."""
-    found: dict[str, Any] = {"keyframes": sorted((folder / "keyframes").glob("*.png"))}
-    if (folder / "plan.json").is_file():
+    found: dict[str, Any] = {"keyframes": sorted(folder.glob(layout.keyframe("*")))}
+    if (folder / layout.PLAN).is_file():
         found["events"] = [
             f"Frame {event.anchor}: "
             + "; ".join(f"{change.object}: {change.state} ({change.rule})" for change in event.delta.states)
-            for event in EventChain.load(folder / "plan.json").events
+            for event in layout.load_plan(folder).events
         ]
     if guess := guess_of(folder):
         found["guess"] = guess
@@ -32,13 +32,13 @@ def guess_of(folder: Path) -> Guess | None:
 
 def measure_run(folder: Path) -> Measurements | None:
     """None where the folder holds no run, or one without a plan (the base model)."""
-    unfinished = _read(folder / "plan.unfinished.json")
-    plan = unfinished or _read(folder / "plan.json")
+    unfinished = _read(folder / layout.UNFINISHED_PLAN)
+    plan = unfinished or _read(folder / layout.PLAN)
     if plan is None:
         return None
-    keyframes = _read(folder / "keyframes.json") or []
-    evidence = _read(folder / "stages" / "evidence.json") or {}
-    terms, unmeasured = read_terms(_read(folder / "losses.json") or {})
+    keyframes = _read(folder / layout.KEYFRAMES) or []
+    evidence = _read(folder / layout.record("evidence")) or {}
+    terms, unmeasured = read_terms(_read(folder / layout.LOSSES) or {})
     try:
         generations: dict[int, int] = {}
         for attempt in (plan.get("provenance") or {}).get("checks", []):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -12,12 +12,14 @@ from typing import Any, Literal
 import numpy as np
 
 from physplan.errors import PhysPlanError
+from physplan.evaluation.benchmark import Results
 from physplan.evaluation.cases import Case, CaseStore
-from physplan.evaluation.engine import CaseFunction, EngineConfig, Progress, run_cases
+from physplan.evaluation.engine import CaseFunction
 from physplan.evaluation.frechet.distance import fit, frechet_distance, size_warning
 from physplan.evaluation.provenance import file_digest, provenance
-from physplan.evaluation.vbench.benchmark import find_videos
-from physplan.evaluation.videos import read_video
+from physplan.evaluation.reported import FRECHET_COLUMNS, reported_rows
+from physplan.evaluation.tables import Column, Row, Table
+from physplan.evaluation.videos import find_videos, read_video
 from physplan.files import atomic_path
 
 Kind = Literal["frame", "clip"]
@@ -33,65 +35,109 @@ class FrechetConfig:
     frames_per_video: int = 16  # for the FID, evenly spaced; 0 takes all
 
 
-def evaluate(
-    generated: Path,
-    real: Path,
-    folder: Path,
-    *,
-    config: FrechetConfig,
-    engine: EngineConfig | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> dict[str, Any]:
-    sides = {"generated": find_videos(generated), "real": find_videos(real)}
-    cases, paths = [], {}
-    for side, videos in sides.items():
-        for i, path in enumerate(videos):
-            case = Case(
-                name=f"{side} {i:05d}",
-                # the name draws the clip, so that a folder in another order gives the same clips
+@dataclass(frozen=True, kw_only=True)
+class Frechet:
+    generated: Path
+    real: Path
+    config: FrechetConfig
+
+    @property
+    def name(self) -> str:
+        return "fid" if self.config.kind == "frame" else "fvd"
+
+    def cases(self) -> list[Case]:
+        # the file's name draws the clip, so that a folder in another order gives the same clips
+        return [
+            Case(
+                name=name,
+                group=name.split()[0],
                 identity={
                     "benchmark": "frechet 1",
                     "video": file_digest(path),
                     "file": path.name,
-                    **asdict(config),
+                    **asdict(self.config),
                 },
             )
-            cases.append(case)
-            paths[case.name] = path
-    report = run_cases(cases, partial(make_extract, config, paths), folder, config=engine, progress=progress)
-    report.require_complete()
-    if len(report.results) < len(cases):
-        return {"benchmark": config.kind, "partial": True, "measured": len(report.results), "of": len(cases)}
-    store = CaseStore(folder)
-    features = {
-        side: np.concatenate(
-            [np.load(store.directory(case) / "features.npy") for case in cases if case.name.startswith(side)]
+            for name, path in self._paths().items()
+        ]
+
+    def _paths(self) -> dict[str, Path]:
+        sides = {"generated": self.generated, "real": self.real}
+        return {
+            f"{side} {i:05d}": path
+            for side, folder in sides.items()
+            for i, path in enumerate(find_videos(folder))
+        }
+
+    def setup(self) -> CaseFunction:
+        from physplan.evaluation.frechet.extractors import load_extractor
+
+        extractor = load_extractor(self.config.extractor, kind=self.config.kind)
+        return partial(extract, extractor, self.config, self._paths())
+
+    def summarise(self, results: Results, folder: Path) -> dict[str, Any]:
+        store, cases = CaseStore(folder), self.cases()
+        one, two = (
+            fit(
+                np.concatenate(
+                    [np.load(store.directory(case) / "features.npy") for case in cases if case.group == side]
+                )
+            )
+            for side in ("generated", "real")
         )
-        for side in sides
-    }
-    return summarise(features["generated"], features["real"], config, reference=real.name)
+        warning = size_warning(one, two)
+        return {
+            "provenance": provenance(
+                protocol=f"{self.name}, every video once",
+                settings={**asdict(self.config), "reference": self.real.name},
+                seeds=[self.config.seed],
+            ),
+            self.name: frechet_distance(one, two),
+            "n_generated": one.count,
+            "n_real": two.count,
+            "dimension": len(one.mean),
+            "warnings": [warning] if warning else [],
+        }
+
+    def table(self, result: Mapping[str, Any], label: str) -> Table:
+        title = self.name.upper()
+        cells = (result[self.name], result["n_generated"], result["n_real"], result["dimension"])
+        about = f"Extractor {self.config.extractor}, reference {self.real.name}."
+        return Table(
+            title=title,
+            columns=(
+                Column(title=title),
+                Column(title="n generated"),
+                Column(title="n real"),
+                Column(title="d"),
+            ),
+            rows=(Row(label=label, cells=cells),),
+            note=" ".join([about, *result["warnings"]]),
+            reported=tuple(
+                Row(label=f"{row.label}, {where}", cells=(value, None, None, None), source=row.source)
+                for row in reported_rows("frechet")
+                for column, value in zip(FRECHET_COLUMNS, row.cells, strict=True)
+                for where, _, metric in [column.title.rpartition(" ")]
+                if metric == title
+            ),
+        )
 
 
-def make_extract(config: FrechetConfig, paths: Mapping[str, Path]) -> CaseFunction:
-    from physplan.evaluation.frechet.extractors import load_extractor
-
-    extractor = load_extractor(config.extractor, kind=config.kind)
-
-    def extract(case: Case, directory: Path) -> Mapping[str, Any]:
-        path = paths[case.name]
-        video = read_video(path)
-        if config.kind == "clip":
-            start = clip_start(len(video), extractor.frames, name=path.name, seed=config.seed)
-            if start is None:
-                raise PhysPlanError(f"{path} has {len(video)} frames; a clip needs {extractor.frames}.")
-            features = extractor(video[None, start : start + extractor.frames])
-        else:
-            features = extractor(video[frame_indices(len(video), config.frames_per_video)])
-        with atomic_path(directory / "features.npy") as temporary:
-            np.save(temporary, np.asarray(features, np.float64))
-        return {"samples": int(features.shape[0]), "dimension": int(features.shape[1])}
-
-    return extract
+def extract(
+    extractor: Any, config: FrechetConfig, paths: Mapping[str, Path], case: Case, directory: Path
+) -> Mapping[str, Any]:
+    path = paths[case.name]
+    video = read_video(path)
+    if config.kind == "clip":
+        start = clip_start(len(video), extractor.frames, name=path.name, seed=config.seed)
+        if start is None:
+            raise PhysPlanError(f"{path} has {len(video)} frames; a clip needs {extractor.frames}.")
+        features = extractor(video[None, start : start + extractor.frames])
+    else:
+        features = extractor(video[frame_indices(len(video), config.frames_per_video)])
+    with atomic_path(directory / "features.npy") as temporary:
+        np.save(temporary, np.asarray(features, np.float64))
+    return {"samples": int(features.shape[0]), "dimension": int(features.shape[1])}
 
 
 def clip_start(total: int, length: int, *, name: str, seed: int) -> int | None:
@@ -107,24 +153,3 @@ def frame_indices(total: int, count: int) -> Sequence[int]:
     if count <= 0 or count >= total:
         return range(total)
     return [int(i) for i in np.linspace(0, total - 1, count).round()]
-
-
-def summarise(
-    generated: np.ndarray, real: np.ndarray, config: FrechetConfig, *, reference: str
-) -> dict[str, Any]:
-    one, two = fit(generated), fit(real)
-    warning = size_warning(one, two)
-    name = "fid" if config.kind == "frame" else "fvd"
-    return {
-        "benchmark": name,
-        "provenance": provenance(
-            protocol=f"{name}, every video once",
-            settings={**asdict(config), "reference": reference},
-            seeds=[config.seed],
-        ),
-        name: frechet_distance(one, two),
-        "n_generated": one.count,
-        "n_real": two.count,
-        "dimension": len(one.mean),
-        "warnings": [warning] if warning else [],
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,19 +16,6 @@ from physplan.errors import PhysPlanError
 from physplan.evaluation.frechet.inception import InceptionV3
 from physplan.evaluation.pixels import IMAGENET, centre_crop, normalise, resize_shorter, to_numpy, to_tensor
 from physplan.weights import load_model
-
-
-class FrameExtractor(Protocol):
-    name: str
-
-    def __call__(self, frames: np.ndarray) -> np.ndarray: ...  # (N, H, W, 3)
-
-
-class ClipExtractor(Protocol):
-    name: str
-    frames: int  # length of the clips it takes
-
-    def __call__(self, clips: np.ndarray) -> np.ndarray: ...  # (N, T, H, W, 3)
 
 
 class InceptionFeatures:

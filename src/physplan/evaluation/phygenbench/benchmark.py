@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from physplan.errors import PhysPlanError
+from physplan.evaluation.benchmark import Results
 from physplan.evaluation.cases import Case
-from physplan.evaluation.engine import CaseFunction, EngineConfig, Progress, run_cases
-from physplan.evaluation.phygenbench.aggregate import aggregate
-from physplan.evaluation.phygenbench.dataset import Entry, Question
-from physplan.evaluation.phygenbench.protocol import Judges, OrderJudge
-from physplan.evaluation.phygenbench.stages import (
-    LAST_FRAME,
-    MIDDLE_FRAME,
-    PhenomenonScore,
-    around,
-    choice_frames,
-    evenly,
-    is_yes,
-    order_stage,
-    phenomena_stage,
-    phenomenon,
-    retrieved_order_stage,
-)
+from physplan.evaluation.engine import CaseFunction
+from physplan.evaluation.generation import read_record
+from physplan.evaluation.phygenbench.aggregate import DOMAINS, aggregate
+from physplan.evaluation.phygenbench.dataset import Entry
+from physplan.evaluation.phygenbench.judging import judge_video
+from physplan.evaluation.phygenbench.protocol import Judges
 from physplan.evaluation.provenance import file_digest, provenance
+from physplan.evaluation.reported import PHYGENBENCH_COLUMNS, reported_rows
+from physplan.evaluation.tables import Row, Table
 from physplan.evaluation.videos import read_video
-
-Video = np.ndarray  # (T, H, W, 3) uint8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,167 +40,80 @@ class JudgeConfig:
         return f"closed {self.closed}; open {opened}; frames {self.clip}, {self.vqa}"
 
 
-def evaluate(
-    entries: Sequence[Entry],
-    videos: Path,
-    folder: Path,
-    make_judges: Callable[[], Judges],
-    *,
-    config: JudgeConfig,
-    engine: EngineConfig | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> dict[str, Any]:
-    """Judge every video, and aggregate when all are there."""
-    missing = [str(entry.video(videos)) for entry in entries if not entry.video(videos).is_file()]
-    if missing:
-        raise PhysPlanError(
-            f"{len(missing)} of {len(entries)} videos are missing, the first is {missing[0]}."
-        )
-    cases = [
-        Case(
-            name=f"{entry.number:03d}",
-            identity={
-                "benchmark": "phygenbench 1",
-                "video": file_digest(entry.video(videos)),
-                "entry": asdict(entry),
-                "judges": asdict(config),
-            },
-        )
-        for entry in entries
-    ]
-    by_name = {case.name: entry for case, entry in zip(cases, entries, strict=True)}
-    setup = partial(make_judge_case, make_judges, by_name, videos, config.official_quirks)
-    report = run_cases(cases, setup, folder, config=engine, progress=progress)
-    report.require_complete()
-    if len(report.results) < len(cases):
-        return {
-            "benchmark": "phygenbench",
-            "partial": True,
-            "measured": len(report.results),
-            "of": len(cases),
-        }
-    scores = [
-        {"main_category": entry.main_category, "sub_category": entry.sub_category, **report.results[name]}
-        for name, entry in by_name.items()
-    ]
-    return {
-        "benchmark": "phygenbench",
-        "provenance": provenance(protocol="phygenbench", judge=config.name, settings=asdict(config)),
-        **aggregate(scores),
-        "scores": scores,
-    }
-
-
-def make_judge_case(
-    make_judges: Callable[[], Judges], entries: Mapping[str, Entry], videos: Path, official_quirks: bool
-) -> CaseFunction:
-    judges = make_judges()
-
-    def judge(case: Case, directory: Path) -> Mapping[str, Any]:
-        entry = entries[case.name]
-        return judge_video(read_video(entry.video(videos)), entry, judges, official_quirks=official_quirks)
-
-    return judge
-
-
-def judge_video(
-    video: Video, entry: Entry, judges: Judges, *, official_quirks: bool = False
-) -> dict[str, Any]:
-    """All three stages by both sets of judges, with what was answered."""
-    single, questions = judge_phenomena(video, entry, judges, official_quirks=official_quirks)
-    retrieved = retrieve_middle(video, entry, judges)
-    multi_gpt, closed_answers = judge_order(
-        video, entry, judges.closed_order, retrieved, official_quirks=official_quirks
-    )
-    multi_llava, open_answers = judge_order(
-        video, entry, judges.open_order, retrieved, official_quirks=official_quirks, open_judge=True
-    )
-    shown = list(video[choice_frames(len(video))])
-    return {
-        "single": single,
-        "multi_gpt": multi_gpt,
-        "multi_llava": multi_llava,
-        "video_gpt": judges.closed_choice.choose(shown, entry.caption, entry.law, entry.choices),
-        "video_intern": judges.open_choice.choose(shown, entry.caption, entry.law, entry.choices),
-        "phenomena": [asdict(question) for question in questions],
-        "order_answers": {"closed": closed_answers, "open": open_answers},
-    }
-
-
-def judge_phenomena(
-    video: Video, entry: Entry, judges: Judges, *, official_quirks: bool
-) -> tuple[int, list[PhenomenonScore]]:
-    """Stage 1."""
-    questions = [ask_phenomenon(video, question, judges) for question in entry.phenomena]
-    return phenomena_stage(questions, official_quirks=official_quirks), questions
-
-
-def ask_phenomenon(video: Video, question: Question, judges: Judges) -> PhenomenonScore:
-    if question.retrieval == LAST_FRAME:
-        return PhenomenonScore(total=judges.scorer.score(video[-1], question.statement))
-    sampled = video[evenly(len(video))]
-    best = int(np.argmax(judges.ranker.rank(list(sampled), question.retrieval)))
-    frames = [sampled[i] for i in around(best, 2, len(sampled))]
-    return phenomenon(
-        *(
-            [judges.scorer.score(frame, text) for frame in frames]
-            for text in (question.retrieval, question.statement, question.antonym)
-        )
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
-class Retrieved:
-    """Sampled frames that may be the middle one: up to the best, and from the best on, with their scores."""
+class PhyGenBench:
+    """`make_judges` is called in the worker: keys and models do not travel."""
 
-    before: list[tuple[np.ndarray, float]]
-    after: list[tuple[np.ndarray, float]]
+    entries: Sequence[Entry]
+    videos: Path
+    config: JudgeConfig
+    make_judges: Callable[[], Judges]
+    name = "phygenbench"
+
+    def cases(self) -> list[Case]:
+        paths = [entry.video(self.videos) for entry in self.entries]
+        if missing := [path for path in paths if not path.is_file()]:
+            raise PhysPlanError(
+                f"{len(missing)} of {len(paths)} videos are missing, the first is {missing[0]}."
+            )
+        return [
+            Case(
+                name=entry.key,
+                identity={
+                    "benchmark": "phygenbench 2",
+                    "video": file_digest(path),
+                    "entry": asdict(entry),
+                    "judges": asdict(self.config),
+                },
+            )
+            for entry, path in zip(self.entries, paths, strict=True)
+        ]
+
+    def setup(self) -> CaseFunction:
+        judges = self.make_judges()
+        entries = {entry.key: entry for entry in self.entries}
+
+        def judge(case: Case, directory: Path) -> Mapping[str, Any]:
+            entry = entries[case.name]
+            video = read_video(entry.video(self.videos))
+            return judge_video(video, entry, judges, official_quirks=self.config.official_quirks)
+
+        return judge
+
+    def summarise(self, results: Results, folder: Path) -> dict[str, Any]:
+        scores = [
+            {"main_category": entry.main_category, "sub_category": entry.sub_category, **results[entry.key]}
+            for entry in self.entries
+        ]
+        about = provenance(protocol=self.name, judge=self.config.name, settings=asdict(self.config))
+        made = read_record(self.videos)
+        return {"provenance": about, **aggregate(scores), "scores": scores, "generation": made}
+
+    def table(self, result: Mapping[str, Any], label: str) -> Table:
+        return pca_table(result, label)
 
 
-def retrieve_middle(video: Video, entry: Entry, judges: Judges) -> Retrieved | None:
-    """None where the literal middle frame is meant (136 of 160 prompts)."""
-    if entry.middle == MIDDLE_FRAME:
-        return None
-    sampled = video[evenly(len(video))]
-    best = int(np.argmax(judges.ranker.rank(list(sampled), entry.middle)))
-    tried = {
-        i: (sampled[i], judges.scorer.score(sampled[i], entry.middle)) for i in around(best, 1, len(sampled))
-    }
-    return Retrieved(
-        before=[pair for i, pair in tried.items() if i <= best],
-        after=[pair for i, pair in tried.items() if i >= best],
+def add_up(path: Path) -> dict[str, Any]:
+    """The result of stage scores that were recorded elsewhere."""
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise PhysPlanError(f"{path} cannot be read as a JSON list of stage scores ({error}).") from error
+    about = provenance(protocol="phygenbench", judge="as recorded", settings={"scores": path.name})
+    return {"benchmark": "phygenbench", "provenance": about, **aggregate(entries)}
+
+
+def pca_table(result: Mapping[str, Any], label: str) -> Table:
+    cells = [result["domains"][d]["pca"] if d in result["domains"] else None for d in DOMAINS]
+    whole = "" if result["complete"] else f"Only {result['count']} videos: not the whole benchmark. "
+    return Table(
+        title="PhyGenBench, PCA",
+        columns=PHYGENBENCH_COLUMNS,
+        rows=(Row(label=label, cells=(*cells, result["pca"])),),
+        note=f"{whole}Judges: {result['provenance']['judge']}.",
+        unit="PCA",
+        reported=reported_rows("phygenbench"),
     )
-
-
-def judge_order(
-    video: Video,
-    entry: Entry,
-    judge: OrderJudge,
-    retrieved: Retrieved | None,
-    *,
-    official_quirks: bool,
-    open_judge: bool = False,
-) -> tuple[int, list[str]]:
-    """Stage 2 by one judge."""
-    first, last = video[0], video[-1]
-    answers: list[str] = []
-
-    def ask(frames: list[np.ndarray], description: str) -> bool:
-        answers.append(judge.ask(frames, description))
-        return is_yes(answers[-1], official_quirks=official_quirks)
-
-    if retrieved is None:
-        middle = video[len(video) // 2]
-        groups = ([first, middle], [middle, last], [first, middle, last])
-        return order_stage([ask(g, text) for g, text in zip(groups, entry.order, strict=True)]), answers
-    between = [frame for frame, _ in (*retrieved.before, *retrieved.after)]
-    stage = retrieved_order_stage(
-        first=[(score, ask([first, frame], entry.order[0])) for frame, score in retrieved.before],
-        second=[(score, ask([frame, last], entry.order[1])) for frame, score in retrieved.after],
-        whole=ask([first, *between, last], entry.order[2]),
-        ignore_retrieval_of_whole=official_quirks and open_judge,
-    )
-    return stage, answers
 
 
 def build_judges(config: JudgeConfig, calls: Path | None, budget: float | None = None) -> Judges:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from physplan.errors import PhysPlanError
+from physplan.evaluation.phygenbench.stages import MIDDLE_FRAME
 
 FILES = ("prompts", "single_question", "multi_question", "explicit_prompts", "video_question")
 
@@ -34,7 +35,12 @@ class Entry:
     phenomena: tuple[Question, ...]
     middle: str  # retrieval prompt of the middle frame
     order: tuple[str, str, str]
+    open_order: tuple[str, str, str]  # what the open judge is asked; differs with `official_quirks` only
     choices: tuple[str, str, str, str]  # from fantastical to realistic
+
+    @property
+    def key(self) -> str:
+        return f"{self.number:03d}"
 
     def video(self, folder: Path) -> Path:
         return folder / f"output_video_{self.number}.mp4"
@@ -46,10 +52,22 @@ def load_entries(folder: Path, *, official_quirks: bool = False) -> list[Entry]:
     lengths = {name: len(entries) for name, entries in data.items()}
     if len(set(lengths.values())) != 1:
         raise PhysPlanError(f"The question files in {folder} have different lengths: {lengths}.")
-    return [
+    entries = [
         _entry(number, {name: data[name][number - 1] for name in FILES}, folder, official_quirks)
         for number in range(1, lengths["prompts"] + 1)
     ]
+    return stale_texts(entries) if official_quirks else entries
+
+
+def stale_texts(entries: Sequence[Entry]) -> list[Entry]:
+    """Quirk: the open judge is asked about a retrieved frame with the texts of the last prompt before that
+    needs none, because the script sets them in that branch only."""
+    asked: list[Entry] = []
+    texts: tuple[str, str, str] | None = None
+    for entry in entries:
+        texts = entry.order if entry.middle == MIDDLE_FRAME else texts
+        asked.append(replace(entry, open_order=texts or entry.order))
+    return asked
 
 
 def load_prompts(folder: Path) -> list[tuple[int, str]]:
@@ -70,6 +88,9 @@ def _entry(number: int, parts: Mapping[str, Any], folder: Path, official_quirks:
         # One official script takes descriptions 4 and 5 where there are only four; meant are 3 and 4.
         shown = (1, 2, 4, 5) if official_quirks and "Description5" in choices else (1, 2, 3, 4)
         first, second, third, fourth = (choices[f"Description{i}"] for i in shown)
+        # The third description is the explicit caption; one official script reads a key that is absent.
+        explicit = parts["explicit_prompts"]["explicit_caption"]
+        texts = (order["Description1"], order["Description2"], explicit)
         return Entry(
             number=number,
             caption=prompt["caption"],
@@ -85,12 +106,8 @@ def _entry(number: int, parts: Mapping[str, Any], folder: Path, official_quirks:
                 for question in parts["single_question"]["singleimage_question"]
             ),
             middle=order["Retrieval Prompt"],
-            # The third description is the explicit caption; one official script reads a key that is absent.
-            order=(
-                order["Description1"],
-                order["Description2"],
-                parts["explicit_prompts"]["explicit_caption"],
-            ),
+            order=texts,
+            open_order=texts,
             choices=(first, second, third, fourth),
         )
     except (KeyError, TypeError) as error:

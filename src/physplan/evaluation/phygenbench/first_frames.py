@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from physplan.calls.protocol import Request
+from physplan.calls.settings import CallSettings, connect
 from physplan.errors import PhysPlanError
 from physplan.evaluation.cases import Case, CaseStore
 from physplan.evaluation.engine import CaseFunction, EngineConfig, Progress, run_cases
 from physplan.files import write_atomic
-from physplan.reasoning.clients.protocol import Request
-from physplan.reasoning.settings import CallSettings, connect
 
 PROMPT = (
     "Draw one photorealistic picture: the very first frame of a video, before anything has happened, for "

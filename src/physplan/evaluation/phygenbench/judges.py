@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
+from physplan.calls.gateway import Gateway
+from physplan.calls.protocol import ImagePart, Request
+from physplan.calls.settings import CallSettings, Provider, connect
 from physplan.errors import PhysPlanError
 from physplan.evaluation.phygenbench.protocol import Frame
-from physplan.evaluation.phygenbench.stages import CHOICES
-from physplan.reasoning.clients.protocol import ImagePart, Request
-from physplan.reasoning.gateway import Gateway
-from physplan.reasoning.settings import CallSettings, Provider, connect
+from physplan.evaluation.phygenbench.stages import CHOICES, read_choice
 
 SYSTEM = "You judge frames of a video. Look only at what they show. Answer with the JSON object asked for."
 ANSWER = {
@@ -52,7 +51,7 @@ class VLMJudge:
             "and nothing contradicts it. Put the name of the description, as written before the colon, into "
             '"choice", and one sentence into "reason".'
         )
-        answer = self._answer("judge_naturalness", frames, text, long_side=LOW_DETAIL)
+        answer = read_choice(self._answer("judge_naturalness", frames, text, long_side=LOW_DETAIL))
         for index, name in enumerate(CHOICES):
             if name.lower() in answer.lower():
                 return index
@@ -68,19 +67,7 @@ class VLMJudge:
             schema=ANSWER,
             max_output_tokens=2048,
         )
-        return read_choice(self._gateway.ask(request).reply.text)
-
-
-def read_choice(text: str) -> str:
-    """The `choice` of a JSON answer; the whole text where a model did not keep to the form."""
-    found = re.search(r"\{.*\}", text, re.DOTALL)
-    try:
-        answer: Any = json.loads(found[0]) if found else text
-    except ValueError:
-        answer = text
-    if isinstance(answer, dict):
-        answer = next((value for key, value in answer.items() if key.lower() == "choice"), text)
-    return str(answer)
+        return self._gateway.ask(request).reply.text
 
 
 def encode(frame: np.ndarray, long_side: int) -> ImagePart:

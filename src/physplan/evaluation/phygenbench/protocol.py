@@ -28,7 +28,7 @@ class VQAScorer(Protocol):
 
 
 class OrderJudge(Protocol):
-    """Answers, in words, whether frames in order match a description."""
+    """Answers, in words with its reason, whether frames in order match a description."""
 
     name: str
 

@@ -6,9 +6,11 @@ meant. (Their other faults stop the run and are not worth reproducing.)
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -77,13 +79,27 @@ def phenomena_stage(questions: Sequence[PhenomenonScore], *, official_quirks: bo
 # Stage 2: order
 
 
-def is_yes(answer: str, *, official_quirks: bool = False) -> bool:
-    """The first word that is yes or no. Quirk: any "no" inside the answer ("cannot", "know") wins."""
-    text = answer.lower()
+def is_yes(answer: str, *, official_quirks: bool = False, open_judge: bool = False) -> bool:
+    """The first word of the choice that is yes or no. Quirk: any "no" in it ("cannot", "know") wins, and of
+    the open judge the whole answer is searched, its reason too."""
+    choice = read_choice(answer).lower()
     if official_quirks:
+        text = answer.lower() if open_judge else choice
         return "no" not in text and "yes" in text
-    first = re.search(r"\b(yes|no)\b", text)
+    first = re.search(r"\b(yes|no)\b", choice)
     return first is not None and first[0] == "yes"
+
+
+def read_choice(text: str) -> str:
+    """The `choice` of a JSON answer; the whole text where a model did not keep to the form."""
+    found = re.search(r"\{.*\}", text, re.DOTALL)
+    try:
+        answer: Any = json.loads(found[0]) if found else text
+    except ValueError:
+        answer = text
+    if isinstance(answer, dict):
+        answer = next((value for key, value in answer.items() if key.lower() == "choice"), text)
+    return str(answer)
 
 
 def order_stage(answers: Sequence[bool]) -> int:

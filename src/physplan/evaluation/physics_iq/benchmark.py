@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -12,10 +12,12 @@ from typing import Any, Literal
 import numpy as np
 
 from physplan.errors import PhysPlanError
+from physplan.evaluation.benchmark import Results
 from physplan.evaluation.bootstrap import Interval, cluster_bootstrap
 from physplan.evaluation.cases import Case
-from physplan.evaluation.engine import CaseFunction, EngineConfig, Progress, run_cases
-from physplan.evaluation.physics_iq.dataset import CATEGORIES, Benchmark, SceneVideos
+from physplan.evaluation.engine import CaseFunction
+from physplan.evaluation.generation import read_record
+from physplan.evaluation.physics_iq.dataset import CATEGORIES, SceneVideos, VideoSet
 from physplan.evaluation.physics_iq.masks import iter_motion_masks, lossy_round_trip, resize_masks
 from physplan.evaluation.physics_iq.metrics import Metrics, compare, mean_metrics
 from physplan.evaluation.physics_iq.score import (
@@ -26,6 +28,8 @@ from physplan.evaluation.physics_iq.score import (
     verified_score,
 )
 from physplan.evaluation.provenance import file_digest, provenance
+from physplan.evaluation.reported import PHYSICS_IQ_COLUMNS, reported_rows
+from physplan.evaluation.tables import Row, Table
 from physplan.evaluation.videos import probe, read_frames
 
 Protocol = Literal["original", "verified"]
@@ -34,35 +38,53 @@ Pair = tuple[Metrics, Metrics]  # the model against take 1, and take 2 against t
 
 @dataclass(frozen=True, kw_only=True)
 class PhysicsIQConfig:
-    """All of it changes the numbers."""
+    """All of it changes the numbers. The defaults give the official one."""
 
     protocol: Protocol = "original"
-    lossy_masks: bool = False  # masks through mp4v, as the official code stores them
-    official_rounding: bool = False  # four decimals per frame, and the rounded variance
+    lossy_masks: bool = True  # masks through mp4v, as the official code stores them
+    official_rounding: bool = True  # four decimals per frame, and the rounded variance
     downscale: int = 4
 
-
-def evaluate(
-    benchmark: Benchmark,
-    folder: Path,
-    *,
-    config: PhysicsIQConfig | None = None,
-    engine: EngineConfig | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> dict[str, Any]:
-    """Measure every video (or this shard's) and score them when all are there."""
-    config = config or PhysicsIQConfig()
-    cases = [make_case(videos, benchmark, config) for videos in benchmark.videos]
-    setup = partial(make_measure, {videos.scene.id: videos for videos in benchmark.videos}, benchmark, config)
-    report = run_cases(cases, setup, folder, config=engine, progress=progress)
-    report.require_complete()
-    if len(report.results) < len(cases):
-        return {"benchmark": "physics-iq", "partial": True, "measured": len(report.results), "of": len(cases)}
-    pairs = [read_pair(report.results[case.name]) for case in cases]
-    return score_benchmark(benchmark.videos, pairs, config, fps=benchmark.fps)
+    @property
+    def comparable(self) -> bool:
+        """With the figures that the paper reports."""
+        return self == PhysicsIQConfig()
 
 
-def make_case(videos: SceneVideos, benchmark: Benchmark, config: PhysicsIQConfig) -> Case:
+@dataclass(frozen=True, kw_only=True)
+class PhysicsIQ:
+    videos: VideoSet
+    config: PhysicsIQConfig = field(default_factory=PhysicsIQConfig)
+    name = "physics-iq"
+
+    def cases(self) -> list[Case]:
+        return [make_case(videos, self.videos, self.config) for videos in self.videos.scenes]
+
+    def setup(self) -> CaseFunction:
+        by_id = {videos.scene.id: videos for videos in self.videos.scenes}
+        return partial(measure, by_id, self.videos, self.config)
+
+    def summarise(self, results: Results, folder: Path) -> dict[str, Any]:
+        scenes = self.videos.scenes
+        pairs = [read_pair(results[videos.scene.id]) for videos in scenes]
+        made = read_record(scenes[0].generated.parent)
+        return {**score_videos(scenes, pairs, self.config, fps=self.videos.fps), "generation": made}
+
+    def table(self, result: Mapping[str, Any], label: str) -> Table:
+        found = result["categories"]
+        cells = [found[name]["score"] if name in found else None for name in CATEGORIES]
+        interval = Interval(**{**result["interval"], "value": result["score"]})
+        return Table(
+            title="Physics-IQ",
+            columns=PHYSICS_IQ_COLUMNS,
+            rows=(Row(label=label, cells=(*cells, interval)),),
+            note="Average over all videos, with its 95 % bootstrap interval over scenarios.",
+            unit="Physics-IQ score",
+            reported=reported_rows("physics-iq") if self.config.comparable else (),
+        )
+
+
+def make_case(videos: SceneVideos, video_set: VideoSet, config: PhysicsIQConfig) -> Case:
     """The protocol is not part of it: both are computed from the same metrics."""
     return Case(
         name=videos.scene.id,
@@ -71,7 +93,7 @@ def make_case(videos: SceneVideos, benchmark: Benchmark, config: PhysicsIQConfig
             "generated": file_digest(videos.generated),
             "take_1": file_digest(videos.take_1),
             "take_2": file_digest(videos.take_2),
-            "frames": benchmark.frames,
+            "frames": video_set.frames,
             "lossy_masks": config.lossy_masks,
             "official_rounding": config.official_rounding,
             "downscale": config.downscale,
@@ -79,26 +101,27 @@ def make_case(videos: SceneVideos, benchmark: Benchmark, config: PhysicsIQConfig
     )
 
 
-def make_measure(
-    videos: Mapping[str, SceneVideos], benchmark: Benchmark, config: PhysicsIQConfig
-) -> CaseFunction:
-    def measure(case: Case, directory: Path) -> Mapping[str, Any]:
-        files = videos[case.name]
-        info = probe(files.take_1)
-        size = (max(info.width // config.downscale, 1), max(info.height // config.downscale, 1))
-        load = partial(load_pair, size=size, benchmark=benchmark, lossy=config.lossy_masks)
-        truth = load(files.take_1)
-        rounding = config.official_rounding
-        return {
-            "metrics": asdict(compare(*truth, *load(files.generated), official_rounding=rounding)),
-            "variance": asdict(compare(*truth, *load(files.take_2), official_rounding=rounding)),
-        }
-
-    return measure
+def measure(
+    videos: Mapping[str, SceneVideos],
+    video_set: VideoSet,
+    config: PhysicsIQConfig,
+    case: Case,
+    directory: Path,
+) -> Mapping[str, Any]:
+    files = videos[case.name]
+    info = probe(files.take_1)
+    size = (max(info.width // config.downscale, 1), max(info.height // config.downscale, 1))
+    load = partial(load_pair, size=size, video_set=video_set, lossy=config.lossy_masks)
+    truth = load(files.take_1)
+    rounding = config.official_rounding
+    return {
+        "metrics": asdict(compare(*truth, *load(files.generated), official_rounding=rounding)),
+        "variance": asdict(compare(*truth, *load(files.take_2), official_rounding=rounding)),
+    }
 
 
 def load_pair(
-    path: Path, *, size: tuple[int, int], benchmark: Benchmark, lossy: bool
+    path: Path, *, size: tuple[int, int], video_set: VideoSet, lossy: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Frames and motion masks at `size`; the masks are made at the video's own resolution, frame by frame."""
     import cv2
@@ -106,16 +129,16 @@ def load_pair(
     frames: list[np.ndarray] = []
 
     def reading() -> Any:
-        for frame in islice(read_frames(path), benchmark.frames):
+        for frame in islice(read_frames(path), video_set.frames):
             frames.append(cv2.resize(frame, size))
             yield frame
 
     native = iter_motion_masks(reading())
-    masks = resize_masks(lossy_round_trip(native, fps=benchmark.fps) if lossy else native, size)
-    if len(frames) < benchmark.frames or len(masks) != len(frames):
+    masks = resize_masks(lossy_round_trip(native, fps=video_set.fps) if lossy else native, size)
+    if len(frames) < video_set.frames or len(masks) != len(frames):
         raise PhysPlanError(
-            f"{path} has only {min(len(frames), len(masks))} frames; {benchmark.frames} are needed "
-            f"(5 s at {benchmark.fps:g} FPS)."
+            f"{path} has only {min(len(frames), len(masks))} frames; {video_set.frames} are needed "
+            f"(5 s at {video_set.fps:g} FPS)."
         )
     return np.stack(frames), masks
 
@@ -124,7 +147,7 @@ def read_pair(result: Mapping[str, Any]) -> Pair:
     return Metrics(**result["metrics"]), Metrics(**result["variance"])
 
 
-def score_benchmark(
+def score_videos(
     videos: Sequence[SceneVideos], pairs: Sequence[Pair], config: PhysicsIQConfig, *, fps: float
 ) -> dict[str, Any]:
     variance = mean_metrics([pair[1] for pair in pairs])
@@ -138,7 +161,6 @@ def score_benchmark(
     }
     interval = score_interval(pairs, [v.scene.scenario for v in videos], config)
     return {
-        "benchmark": "physics-iq",
         "provenance": provenance(
             protocol=f"physics-iq {config.protocol}",
             settings={**asdict(config), "fps": fps},

@@ -41,8 +41,10 @@ class SceneVideos:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Benchmark:
-    videos: tuple[SceneVideos, ...]
+class VideoSet:
+    """All that the score needs: 198 generated videos with their real takes, at one frame rate."""
+
+    scenes: tuple[SceneVideos, ...]
     fps: float
 
     @property
@@ -50,14 +52,14 @@ class Benchmark:
         return round(SECONDS * self.fps)
 
 
-def load_benchmark(generated: Path, real: Path, descriptions: Path) -> Benchmark:
+def load_videos(generated: Path, real: Path, descriptions: Path) -> VideoSet:
     """Everything the score needs, or an error that lists what is wrong with it."""
     scenes = read_descriptions(descriptions)
     generated_files, fps = check_generated(generated)
     takes = find_takes(_real_folder(real, fps), scenes, fps)
-    return Benchmark(
+    return VideoSet(
         fps=fps,
-        videos=tuple(
+        scenes=tuple(
             SceneVideos(
                 scene=scene,
                 generated=generated_files[scene.id],

@@ -68,7 +68,7 @@ class Arm:
         method = PLAN_ABLATIONS.get(self.method, ("", self.method))[1]
         found = method_config(method, physplan=config.guidance, frame_guidance=config.frame_guidance)
         gradient = self.name.partition(":")[2]
-        return replace(found, gradient=gradient) if gradient else found  # type: ignore[arg-type]
+        return found.with_gradient(gradient) if gradient else found  # type: ignore[arg-type]
 
 
 def arms(*names: str, levels: Sequence[int] = (EDITOR_LEVEL,)) -> tuple[Arm, ...]:
@@ -83,4 +83,3 @@ def arms(*names: str, levels: Sequence[int] = (EDITOR_LEVEL,)) -> tuple[Arm, ...
 MAIN_ARMS = arms("base", "frame_guidance", "physplan")
 MODE_ARMS = arms("physplan:exact", "physplan:direct")  # beside the preset's own mode
 ABLATION_ARMS = arms(*PLAN_ABLATIONS, *ABLATIONS)
-CURVE_ARMS = arms("frame_guidance", "physplan", levels=LEVELS)

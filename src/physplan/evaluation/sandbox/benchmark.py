@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from physplan.errors import PhysPlanError
+from physplan.evaluation.benchmark import Results
 from physplan.evaluation.bootstrap import cluster_bootstrap, paired_difference
 from physplan.evaluation.cases import Case
-from physplan.evaluation.engine import EngineConfig, Progress, run_cases
+from physplan.evaluation.engine import CaseFunction
 from physplan.evaluation.physics_iq.benchmark import Pair, PhysicsIQConfig, read_pair, score_interval
 from physplan.evaluation.provenance import provenance
 from physplan.evaluation.sandbox.arms import MAIN_ARMS, Arm
 from physplan.evaluation.sandbox.measure import make_measure
-from physplan.evaluation.sandbox.scenes import Setting, weights_digest
+from physplan.evaluation.sandbox.scenes import Setting, check_honoured, weights_digest
+from physplan.evaluation.sandbox.table import make_table
+from physplan.evaluation.tables import Table
 from physplan.pipeline.config import Config
-from physplan.pipeline.reading import load_config, to_plain
-from physplan.pipeline.settled import settle
+from physplan.pipeline.config_loading import load_config, to_plain
+from physplan.pipeline.defaults import with_defaults
 from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.scene import SPLITS
 
@@ -31,7 +34,7 @@ PROTOCOL = "sandbox 2"
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxStudy:
-    """All of it changes the numbers."""
+    """All of it but `keep_videos` changes the numbers."""
 
     scenes: int = 60
     seeds: int = 3
@@ -39,17 +42,21 @@ class SandboxStudy:
     first: int = FIRST_SCENE
     arms: tuple[Arm, ...] = MAIN_ARMS
     config: Config  # the sandbox preset, with changes if any
+    keep_videos: bool = False  # in the folders of the cases
+    name = "sandbox"
 
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
             raise PhysPlanError(f"The world has the splits {', '.join(SPLITS)}, not {self.split!r}.")
         if min(self.scenes, self.seeds, len(self.arms)) < 1:
             raise PhysPlanError("A study needs at least one scene, one seed and one method.")
+        check_honoured(self.config)
 
     @classmethod
     def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> SandboxStudy:
-        return cls(config=settle(load_config("sandbox", overrides)), **fields)
+        return cls(config=with_defaults(load_config("sandbox", overrides)), **fields)
 
+    @cached_property
     def parts(self) -> list[tuple[Arm, Case]]:
         """Scene by scene, so that a stopped study has compared all methods on the scenes it has done."""
         found = []
@@ -64,7 +71,33 @@ class SandboxStudy:
         return found
 
     def cases(self) -> list[Case]:
-        return list({case.name: case for _, case in self.parts()}.values())
+        return list({case.name: case for _, case in self.parts}.values())
+
+    def setup(self) -> CaseFunction:
+        arms = {each.label: each for arm in self.arms for each in (arm, arm.whole)}
+        return make_measure(self.config, arms, self.split, keep_videos=self.keep_videos)
+
+    def summarise(self, results: Results, folder: Path) -> dict[str, Any]:
+        groups: dict[str, list[Measured]] = {}
+        for arm, case in self.parts:
+            groups.setdefault(arm.label, []).append((case.identity, results[case.name]))
+        return {
+            "provenance": provenance(
+                protocol=PROTOCOL,
+                judge="nearest simulated outcome",
+                settings={
+                    "split": self.split,
+                    "scenes": [self.first, self.first + self.scenes - 1],
+                    "weights": weights_digest(),
+                    "config": to_plain(self.config),
+                },
+                seeds=range(self.seeds),
+            ),
+            "arms": {arm.label: row(arm, groups) for arm in self.arms},
+        }
+
+    def table(self, result: Mapping[str, Any], label: str) -> Table:
+        return make_table(result)
 
 
 def effective(arm: Arm, here: Setting) -> Arm:
@@ -80,12 +113,14 @@ def make_case(study: SandboxStudy, index: int, arm: Arm, seed: int) -> Case:
         drawing = {
             "level": arm.level,
             "plan": arm.plan,
-            "reasoner": config.reasoner.name,
+            "reasoner": to_plain(config.reasoner),
             "editor": to_plain(config.editor),
+            "perception": to_plain(config.perception),
             "guidance": to_plain(arm.guidance(config)),
         }
     return Case(
         name=f"{study.split}-{index}-{arm.name}-{arm.level}-{seed}",
+        group=arm.label,
         identity={
             "benchmark": PROTOCOL,
             "weights": weights_digest(),
@@ -98,58 +133,15 @@ def make_case(study: SandboxStudy, index: int, arm: Arm, seed: int) -> Case:
     )
 
 
-def evaluate(
-    study: SandboxStudy,
-    folder: Path,
-    *,
-    keep_videos: bool = False,
-    engine: EngineConfig | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> dict[str, Any]:
-    parts = study.parts()
-    cases = list({case.name: case for _, case in parts}.values())
-    setup = partial(
-        make_measure,
-        study.config,
-        {each.label: each for arm in study.arms for each in (arm, arm.whole)},
-        study.split,
-        keep_videos=keep_videos,
-    )
-    report = run_cases(cases, setup, folder, config=engine, progress=progress)
-    report.require_complete()
-    if len(report.results) < len(cases):
-        return {"benchmark": "sandbox", "partial": True, "measured": len(report.results), "of": len(cases)}
-    return summarise(study, [(arm, case.identity, report.results[case.name]) for arm, case in parts])
-
-
 Measured = tuple[Mapping[str, Any], Mapping[str, Any]]  # a case's identity and its result
 
 
-def summarise(
-    study: SandboxStudy, measured: Sequence[tuple[Arm, Mapping[str, Any], Mapping[str, Any]]]
-) -> dict[str, Any]:
-    groups = {arm.label: [(case, result) for of, case, result in measured if of == arm] for arm in study.arms}
-    rows = {}
-    for arm in study.arms:
-        rows[arm.label] = {"method": arm.name, "level": arm.level, **figures(groups[arm.label])}
-        reference = groups.get(Arm(name="physplan", level=arm.level).label)
-        if reference and arm.name != "physplan":
-            rows[arm.label]["beside_physplan"] = beside(groups[arm.label], reference)
-    return {
-        "benchmark": "sandbox",
-        "provenance": provenance(
-            protocol=PROTOCOL,
-            judge="nearest simulated outcome",
-            settings={
-                "split": study.split,
-                "scenes": [study.first, study.first + study.scenes - 1],
-                "weights": weights_digest(),
-                "config": to_plain(study.config),
-            },
-            seeds=range(study.seeds),
-        ),
-        "arms": rows,
-    }
+def row(arm: Arm, groups: Mapping[str, Sequence[Measured]]) -> dict[str, Any]:
+    found = {"method": arm.name, "level": arm.level, **figures(groups[arm.label])}
+    reference = groups.get(Arm(name="physplan", level=arm.level).label)
+    if reference and arm.name != "physplan":
+        found["beside_physplan"] = beside(groups[arm.label], reference)
+    return found
 
 
 def figures(group: Sequence[Measured]) -> dict[str, Any]:

@@ -19,16 +19,13 @@ from physplan.evaluation.physics_iq.metrics import compare
 from physplan.evaluation.sandbox.arms import Arm
 from physplan.evaluation.sandbox.scenes import Setting
 from physplan.files import atomic_path
-from physplan.guidance import guide
 from physplan.pipeline.config import Config
-from physplan.pipeline.sampling import prepare
-from physplan.sandbox import components
+from physplan.pipeline.sampling import Guide, make_latents
 from physplan.sandbox.outcome import CHANGED, judge, judge_events, object_change
 from physplan.sandbox.truth import object_ids, true_chain, uninvolved
 from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.render import Clip
 from physplan.sandbox.world.scene import Scene
-from physplan.video.sampling import sample
 
 SECOND_TAKE = 1
 
@@ -62,24 +59,16 @@ def make_measure(config: Config, arms: Mapping[str, Arm], split: str, *, keep_vi
 
 def make_video(here: Setting, arm: Arm, *, seed: int) -> np.ndarray:
     """[T, H, W, 3] uint8."""
-    model = components.load_video()
-    generator = torch.Generator().manual_seed(seed)
-    conditioning = prepare(model, here.config.video, here.picture, here.scene.prompt, generator)
+    guided_by = None
     if arm.guided:
-        latents = guide(
-            model,
-            conditioning,
-            *here.drawn(arm.level, arm.plan),
-            encoder=components.load_encoder(),
-            depth=components.load_depth(),
-            config=arm.guidance(here.config),
-            generator=generator,
-        ).latents
-    else:
-        latents = sample(model, conditioning, generator=generator)
+        chain, evidence = here.drawn(arm.level, arm.plan)
+        guided_by = Guide(chain=chain, evidence=evidence, config=arm.guidance(here.config))
+    sampled = make_latents(
+        here.config, here.backends, here.picture, here.scene.prompt, seed=seed, guided_by=guided_by
+    )
     with torch.no_grad():
-        frames = model.decode(latents, conditioning.layout)
-    return (frames.permute(0, 2, 3, 1).clamp(0, 1) * 255 + 0.5).byte().numpy()
+        frames = here.backends.video.decode(sampled.latents, sampled.layout)
+    return (frames.permute(0, 2, 3, 1).clamp(0, 1) * 255 + 0.5).byte().cpu().numpy()
 
 
 def describe(shown: Scene) -> dict[str, str]:

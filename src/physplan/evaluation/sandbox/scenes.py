@@ -1,31 +1,55 @@
-"""A scene as the method sees it: its picture, the plan made from it, and keyframes with their evidence."""
+"""A scene as the method sees it: its picture, the plan made from it, and keyframes with their evidence.
+
+All of it by the pipeline's own stages, so every setting counts here as it does in a run.
+"""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Literal
 
 from PIL import Image
 
+from physplan.errors import PhysPlanError
 from physplan.evaluation.provenance import file_digest
 from physplan.evaluation.sandbox.plans import regenerated, words_only
 from physplan.graph import EventChain
 from physplan.guidance.selection import select_terms
-from physplan.keyframes import KeyframeEditor, RenderSettings, render_keyframes
-from physplan.perception import DepthEstimator, Evidence, Segmenter, gather_evidence
-from physplan.perception.images import to_tensor
+from physplan.keyframes import KeyframeEditor
+from physplan.perception import Evidence
+from physplan.pipeline import stages
+from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config
-from physplan.reasoning import CallSettings, make_reasoner, plan
 from physplan.sandbox import components
 from physplan.sandbox.editor import SandboxEditor, TruthEditor
-from physplan.sandbox.world.render import Clip
+from physplan.sandbox.video import SIZE
+from physplan.sandbox.world.render import FRAMES, Clip
 from physplan.sandbox.world.scene import Scene
 
 PlanKind = Literal["graph", "words", "reparsed"]  # the method's own, ablation (i), ablation (ii)
+
+
+def check_honoured(config: Config) -> None:
+    """Refuse settings that a study in the sandbox's world would ignore."""
+    if config.reasoner.name != "sandbox":
+        raise PhysPlanError(
+            f"The study plans with the sandbox's rules, not with reasoner.name={config.reasoner.name}: "
+            "it keeps no stored answers and no budget."
+        )
+    if config.editor.name != "sandbox" or config.editor.options:
+        raise PhysPlanError(
+            "The study's keyframes are drawn by the sandbox's editor at the levels it compares: choose them "
+            "with --levels, not with editor.name or editor.options."
+        )
+    shown, video = (FRAMES, SIZE, SIZE), config.video
+    if (video.num_frames, video.height, video.width) != shown:
+        raise PhysPlanError(
+            f"The study compares with true videos of {shown[0]} frames of {shown[2]} x {shown[1]}: leave "
+            "video.num_frames, video.height and video.width as they are."
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,6 +59,10 @@ class Setting:
     scene: Scene
     config: Config
     _drawn: dict[tuple[PlanKind, int], tuple[EventChain, Evidence]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def backends(self) -> Backends:
+        return Backends(self.config)
 
     @cached_property
     def truth(self) -> Clip:
@@ -48,8 +76,9 @@ class Setting:
     def chain(self) -> EventChain:
         """The reasoner's plan: it sees the picture and the prompt, never the truth."""
         with tempfile.TemporaryDirectory(prefix="physplan-plan-") as folder:
-            reasoner = make_reasoner(self.config.reasoner.name, CallSettings(folder=Path(folder)))
-            return plan(reasoner, self.picture, self.scene.prompt, len(self.truth.frames))
+            return stages.make_plan(
+                self.config, self.backends, self.picture, self.scene.prompt, calls=Path(folder)
+            )
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -61,45 +90,21 @@ class Setting:
     def drawn(self, level: int, kind: PlanKind = "graph") -> tuple[EventChain, Evidence]:
         """A plan, and the evidence of the keyframes that an editor draws for it who errs at this level."""
         if (kind, level) not in self._drawn:
-            chain, keyframes = self._planned(level, kind)
-            self._drawn[kind, level] = chain, self._evidence(chain, keyframes)
+            self._drawn[kind, level] = self._draw(level, kind)
         return self._drawn[kind, level]
 
-    def _planned(self, level: int, kind: PlanKind) -> tuple[EventChain, list[Image.Image]]:
+    def _draw(self, level: int, kind: PlanKind) -> tuple[EventChain, Evidence]:
+        chain = self.chain
         if kind == "words":
-            chain = words_only(self.scene.prompt, self.chain.graph, self.chain.num_frames)
-            return chain, self._keyframes(chain, level)
-        keyframes = self._keyframes(self.chain, level)
-        if kind == "reparsed":  # the editor knows the rules' words only, so nothing is drawn anew
-            return regenerated(self.chain, self.picture, keyframes, **_eyes()), keyframes
-        return self.chain, keyframes
-
-    def _keyframes(self, chain: EventChain, level: int) -> list[Image.Image]:
+            chain = words_only(self.scene.prompt, chain.graph, chain.num_frames)
         editor: KeyframeEditor = TruthEditor(self.scene) if level == 0 else SandboxEditor(level=level)
-        drawing = self.config.editor
-        keyframes = render_keyframes(
-            chain,
-            self.picture,
-            editor=editor,
-            seed=drawing.seed,
-            settings=RenderSettings(redraws=drawing.redraws, check=drawing.check),
-            **_eyes(),
-        )
-        return [keyframe.image for keyframe in keyframes]
-
-    def _evidence(self, chain: EventChain, keyframes: Sequence[Image.Image]) -> Evidence:
-        return gather_evidence(
-            chain, to_tensor(self.picture), [to_tensor(image) for image in keyframes], **_eyes()
-        )
-
-
-class _Eyes(TypedDict):
-    segmenter: Segmenter
-    depth: DepthEstimator
-
-
-def _eyes() -> _Eyes:
-    return {"segmenter": components.load_segmenter(), "depth": components.load_depth()}
+        drawn = stages.make_keyframes(self.config, self.backends, self.picture, chain, editor=editor)
+        if kind == "reparsed":  # the editor knows the rules' words only, so nothing is drawn anew
+            chain = regenerated(chain, self.picture, drawn.images, **self.backends.eyes)
+            seen = stages.look_at(self.backends, self.picture, chain, drawn.images)  # for other graphs
+        else:
+            seen = drawn.sightings
+        return chain, stages.make_evidence(chain, seen)
 
 
 @cache

@@ -1,8 +1,9 @@
-"""VBench quality of a folder of videos: one case per video, means over videos, the Quality Score."""
+"""VBench quality of a folder of videos: one case per video, then means, and the Quality Score."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,87 +11,92 @@ from typing import Any
 import numpy as np
 
 from physplan.errors import PhysPlanError
+from physplan.evaluation.benchmark import Results
 from physplan.evaluation.cases import Case
-from physplan.evaluation.engine import CaseFunction, EngineConfig, Progress, run_cases
+from physplan.evaluation.engine import CaseFunction
 from physplan.evaluation.provenance import file_digest, provenance
+from physplan.evaluation.reported import VBENCH_COLUMNS, reported_rows
+from physplan.evaluation.tables import Row, Table
 from physplan.evaluation.vbench.score import DIMENSIONS, quality_score
 from physplan.evaluation.videos import probe, read_video
 
 LONG_SECONDS = 5.0
+BY_FRAMES = ("subject_consistency", "background_consistency")  # every frame but a video's first counts once
 
 
-def find_videos(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        raise PhysPlanError(f"There is no folder {folder} with videos.")
-    paths = sorted(
-        path for path in folder.iterdir() if path.suffix.lower() in (".mp4", ".webm", ".mov", ".mkv")
-    )
-    if not paths:
-        raise PhysPlanError(f"{folder} holds no video.")
-    return paths
+@dataclass(frozen=True, kw_only=True)
+class VBench:
+    """Videos to measure, values that are known from elsewhere, or both."""
 
+    videos: tuple[Path, ...] = ()
+    measures: Mapping[str, str] = field(default_factory=dict)  # dimension -> what measures it
+    known: Mapping[str, float] = field(default_factory=dict)  # dimension -> value
+    files: tuple[str, ...] = ()  # where the known values are from
+    name = "vbench"
 
-def evaluate(
-    videos: Sequence[Path],
-    specs: Mapping[str, str],  # dimension -> what measures it
-    folder: Path,
-    *,
-    known: Mapping[str, float] | None = None,  # dimensions from elsewhere
-    engine: EngineConfig | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> dict[str, Any]:
-    cases = [
-        Case(
-            name=f"{i:04d} {path.stem}",
-            identity={"benchmark": "vbench 1", "video": file_digest(path), "measures": dict(specs)},
+    def cases(self) -> list[Case]:
+        return [
+            Case(
+                name=name,
+                identity={
+                    "benchmark": "vbench 2",
+                    "video": file_digest(path),
+                    "measures": dict(self.measures),
+                },
+            )
+            for name, path in self._paths().items()
+        ]
+
+    def _paths(self) -> dict[str, Path]:
+        return {f"{i:04d} {path.stem}": path for i, path in enumerate(self.videos)}
+
+    def setup(self) -> CaseFunction:
+        from physplan.evaluation.vbench.extractors import make_measure
+
+        measures = {name: make_measure(name, spec) for name, spec in self.measures.items()}
+        return partial(measure, measures, self._paths())
+
+    def summarise(self, results: Results, folder: Path) -> dict[str, Any]:
+        """With the Quality Score when all seven dimensions are known. What is measured here comes first."""
+        paths = self._paths()
+        measured = {name: mean(name, results) for name in self.measures if results}
+        values = {**self.known, **measured}
+        ordered = {name: values[name] for name in DIMENSIONS if name in values}
+        settings = {"measures": dict(self.measures), "results": list(self.files), "videos": len(results)}
+        long = sum(probe(path).seconds >= LONG_SECONDS for path in self.videos)
+        return {
+            "provenance": provenance(protocol="vbench quality", settings=settings),
+            "dimensions": ordered,
+            "quality_score": quality_score(ordered) if len(ordered) == len(DIMENSIONS) else None,
+            "videos": {paths[name].name: dict(result) for name, result in results.items()},
+            "notes": [f"{long} videos last 5 s or longer, which belong to VBench-Long."] if long else [],
+        }
+
+    def table(self, result: Mapping[str, Any], label: str) -> Table:
+        values = [result["quality_score"], *(result["dimensions"].get(name) for name in DIMENSIONS)]
+        cells = tuple(None if value is None else 100 * value for value in values)
+        return Table(
+            title="VBench quality (%)",
+            columns=VBENCH_COLUMNS,
+            rows=(Row(label=label, cells=cells),),
+            note=" ".join(result["notes"]),
+            unit="%",
+            reported=reported_rows("vbench"),
         )
-        for i, path in enumerate(videos)
-    ]
-    paths = {case.name: path for case, path in zip(cases, videos, strict=True)}
-    report = run_cases(cases, partial(make_measures, specs, paths), folder, config=engine, progress=progress)
-    report.require_complete()
-    values = {name: float(np.mean([result[name] for result in report.results.values()])) for name in specs}
-    return summarise(
-        {**(known or {}), **values},
-        settings={"measures": dict(specs), "videos": len(report.results), "of": len(cases)},
-        per_video={paths[name].name: dict(result) for name, result in report.results.items()},
-        long=sum(probe(path).seconds >= LONG_SECONDS for path in videos),
-    )
 
 
-def make_measures(specs: Mapping[str, str], paths: Mapping[str, Path]) -> CaseFunction:
-    from physplan.evaluation.vbench.extractors import make_measure
-
-    measures = {name: make_measure(name, spec) for name, spec in specs.items()}
-
-    def measure(case: Case, directory: Path) -> Mapping[str, Any]:
-        path = paths[case.name]
-        video = read_video(path)
-        if len(video) < 2:
-            raise PhysPlanError(f"{path} has only {len(video)} frame; the dimensions need at least two.")
-        fps = probe(path).fps
-        return {name: float(function(video, fps)) for name, function in measures.items()}
-
-    return measure
+def measure(
+    measures: Mapping[str, Any], paths: Mapping[str, Path], case: Case, directory: Path
+) -> Mapping[str, Any]:
+    path = paths[case.name]
+    video = read_video(path)
+    if len(video) < 2:
+        raise PhysPlanError(f"{path} has only {len(video)} frame; the dimensions need at least two.")
+    fps = probe(path).fps
+    return {"frames": len(video), **{name: float(f(video, fps)) for name, f in measures.items()}}
 
 
-def summarise(
-    values: Mapping[str, float],
-    *,
-    settings: Mapping[str, Any],
-    per_video: Mapping[str, Mapping[str, float]] | None = None,
-    long: int = 0,
-) -> dict[str, Any]:
-    """The result, with the Quality Score when all seven dimensions are known."""
-    ordered = {name: values[name] for name in DIMENSIONS if name in values}
-    result: dict[str, Any] = {
-        "benchmark": "vbench",
-        "provenance": provenance(protocol="vbench quality", settings=settings),
-        "dimensions": ordered,
-        "quality_score": quality_score(ordered) if len(ordered) == len(DIMENSIONS) else None,
-        "videos": dict(per_video or {}),
-        "notes": [],
-    }
-    if long:
-        result["notes"].append(f"{long} videos last 5 s or longer, which belong to VBench-Long.")
-    return result
+def mean(dimension: str, results: Results) -> float:
+    """Over videos, or over their frames where the official code, as a single process, does so."""
+    weights = [result["frames"] - 1 if dimension in BY_FRAMES else 1 for result in results.values()]
+    return float(np.average([result[dimension] for result in results.values()], weights=weights))

@@ -16,7 +16,15 @@ import torch
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.evaluation.pixels import IMAGENET, clip_input, normalise, resize_shorter, to_numpy, to_tensor
+from physplan.evaluation.pixels import (
+    CLIP,
+    IMAGENET,
+    centre_crop,
+    normalise,
+    resize_shorter,
+    to_numpy,
+    to_tensor,
+)
 from physplan.evaluation.vbench import dimensions
 from physplan.weights import load_model
 
@@ -51,7 +59,9 @@ class ClipFeatures:
 
     @torch.no_grad()
     def __call__(self, frames: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
-        pixels = clip_input(frames, self._model.config.vision_config.image_size)
+        side = self._model.config.vision_config.image_size
+        images = resize_shorter(to_tensor(frames), side, mode="bicubic")  # not rounded, as VBench does it
+        pixels = normalise(centre_crop(images, side, to_even=True) / 255, CLIP)
         output = self._model.get_image_features(pixel_values=pixels.to(self._device))
         return to_numpy(output if isinstance(output, Tensor) else output.pooler_output)
 

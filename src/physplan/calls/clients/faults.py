@@ -1,0 +1,110 @@
+"""SDK exceptions as `CallFault`: which are worth a retry, how long to wait, never a key in the message."""
+
+from __future__ import annotations
+
+import email.utils
+import ipaddress
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from physplan.calls.protocol import CallFault
+from physplan.calls.secrets import Secret
+
+LONGEST_MESSAGE = 300
+ADVICE = {
+    400: "Check the model's name, and that it takes images and JSON schemas.",
+    401: "Check the key.",
+    403: "Check the key and what it may use.",
+    404: "Check the model's name and the server's address.",
+}
+
+
+def retryable(status: int) -> bool:
+    return status in (408, 429) or 500 <= status < 600
+
+
+def as_fault(error: Exception, *, service: str, secret: Secret | None) -> CallFault:
+    """One sentence for any error of an SDK. Raise it `from None`: the original may hold the key."""
+    status = _status(error)
+    names = {base.__name__ for base in type(error).__mro__}
+    if status is not None:
+        message = f"{service} answered {status}: {_message(error, secret)}"
+        if advice := ADVICE.get(status):
+            message += f" {advice}"
+        return CallFault(
+            message,
+            status=status,
+            retry_after=_retry_after(error),
+            retryable=retryable(status),
+            billable=False,
+        )
+    if any("Timeout" in name for name in names):
+        return CallFault(f"{service} did not answer in time.", retryable=True, billable=True)
+    if any(name in ("TransportError", "APIConnectionError", "OSError") for name in names):
+        return CallFault(
+            f"{service} cannot be reached ({type(error).__name__}); check the network and the address.",
+            retryable=True,
+            billable=True,
+        )
+    return CallFault(
+        f"{service} sent what its SDK cannot read ({type(error).__name__}: {_message(error, secret)})",
+        retryable=True,
+        billable=True,
+    )
+
+
+def is_local(url: str) -> bool:
+    """Whether the server is on this machine or its private network, where tokens have no list price."""
+    host = urlsplit(url).hostname or ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".internal", ".localhost"))
+    return address.is_private or address.is_loopback
+
+
+def _status(error: Exception) -> int | None:
+    for name in ("status_code", "code"):  # openai's name, google-genai's name
+        value = getattr(error, name, None)
+        if isinstance(value, int) and 100 <= value < 600:
+            return value
+    return None
+
+
+def _message(error: Exception, secret: Secret | None) -> str:
+    text = str(getattr(error, "message", None) or error)
+    text = secret.redact(text) if secret else text
+    text = "".join(c if c.isprintable() else " " for c in text)
+    text = re.sub(r"\s+", " ", text).strip()
+    return (text[:LONGEST_MESSAGE] + "…" if len(text) > LONGEST_MESSAGE else text).rstrip(".") + "."
+
+
+def _retry_after(error: Exception) -> float | None:
+    """Seconds from the Retry-After header (a number or a date), or from Google's RetryInfo in the body."""
+    headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", None) or {}
+    if (seconds := _seconds(headers.get("retry-after", ""))) is not None:
+        return seconds
+    for detail in _details(getattr(error, "details", None)):
+        delay = str(detail.get("retryDelay", ""))
+        if re.fullmatch(r"\d+(\.\d+)?s", delay):
+            return float(delay[:-1])
+    return None
+
+
+def _seconds(header: str) -> float | None:
+    """None for a header that says nothing: the usual waits are as good, and the fault itself is reported."""
+    if re.fullmatch(r"\s*\d+(\.\d+)?\s*", header):
+        return float(header)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
+    except (ValueError, OverflowError):  # neither a number nor a date, or one beyond all calendars
+        return None
+
+
+def _details(body: Any) -> list[Mapping[str, Any]]:
+    inner = body.get("error", body) if isinstance(body, Mapping) else {}
+    details = inner.get("details", []) if isinstance(inner, Mapping) else []
+    return [d for d in details if isinstance(d, Mapping)] if isinstance(details, list) else []

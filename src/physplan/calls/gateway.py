@@ -1,0 +1,205 @@
+"""The one way to a paid model: stored answers first, then the budget, the call with its retries, the store.
+
+Used for text (planning) and for images (keyframes) alike.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from physplan.calls.ledger import Ledger
+from physplan.calls.prices import FREE, Price, PriceTable
+from physplan.calls.protocol import CallFault, Client, Reply, Request
+from physplan.calls.store import AnswerStore, request_key
+from physplan.errors import PhysPlanError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPolicy:
+    """Time limit per attempt, attempts per call, waits between them, and how many attempts run at once."""
+
+    timeout: float = 120.0
+    attempts: int = 5
+    first_wait: float = 1.0
+    longest_wait: float = 60.0
+    at_once: int = 4
+
+    def wait(self, attempt: int, fault: CallFault) -> float:
+        """Seconds before the next attempt: what the server asks for, else exponential with jitter."""
+        if fault.retry_after is not None:
+            return fault.retry_after
+        longest = min(self.longest_wait, self.first_wait * 2.0 ** (attempt - 1))
+        return longest * random.uniform(0.5, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRecord:
+    """What a caller is told about an answer: where it is stored, and whether it had to be asked for."""
+
+    key: str
+    request: Request
+    reply: Reply
+    stored: bool
+    seconds: float
+
+
+class Gateway:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        store: AnswerStore | None = None,
+        ledger: Ledger | None = None,
+        prices: PriceTable | None = None,
+        policy: CallPolicy | None = None,
+        on_call: Callable[[CallRecord], None] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.client = client
+        self.store = store
+        self.ledger = ledger or Ledger()
+        self.prices = prices or PriceTable.load()
+        self.policy = policy or CallPolicy()
+        self.on_call = on_call
+        self.waited = 0.0  # seconds in which at least one attempt was under way or backing off
+        self._sleep = sleep
+        self._slots = threading.BoundedSemaphore(self.policy.at_once)
+        self._lock = threading.Lock()
+        self._asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._waiting = 0
+        self._waiting_since = 0.0
+
+    def ask(self, request: Request) -> CallRecord:
+        """The answer to `request`: from the store, else from the model, and stored before it is returned."""
+        key = request_key(self.client.provider, request)
+        with self._lock:
+            asking = self._asking[key]
+        with asking:  # the same question twice at once is asked once
+            started = time.perf_counter()
+            reply = self.store.get(key) if self.store else None
+            stored = reply is not None
+            if reply and self.store:
+                cost = self.store.cost(key)
+                self.ledger.settle(key, usd=cost["usd"], seconds=cost["seconds"], **asdict(reply.usage))
+            if reply is None:
+                reply = self._call(key, request)
+            seconds = time.perf_counter() - started
+        record = CallRecord(key=key, request=request, reply=reply, stored=stored, seconds=seconds)
+        if self.on_call:
+            self.on_call(record)
+        return record
+
+    def _call(self, key: str, request: Request) -> Reply:
+        self.client.ready()
+        price = self._price(request.model)
+        worst = price.worst_case(request) if price else None
+        for attempt in range(1, self.policy.attempts + 1):
+            try:
+                return self._attempt(key, request, attempt, price, worst)
+            except CallFault as fault:
+                last = attempt == self.policy.attempts
+                if last or not fault.retryable:
+                    raise CallFault(
+                        f"{fault}" + (f" Given up after {attempt} attempts." if attempt > 1 else ""),
+                        status=fault.status,
+                    ) from None
+                wait = self.policy.wait(attempt, fault)
+                if wait > self.policy.longest_wait:
+                    raise CallFault(
+                        f"{fault} The server asks to wait {wait:.0f} s, longer than the limit of "
+                        f"{self.policy.longest_wait:.0f} s: run the same command again later.",
+                        status=fault.status,
+                    ) from None
+                self._wait_while(partial(self._sleep, wait))
+        raise AssertionError("unreachable")
+
+    def _attempt(
+        self, key: str, request: Request, attempt: int, price: Price | None, worst: float | None
+    ) -> Reply:
+        with self._slots:
+            entry = self.ledger.begin(
+                key=key,
+                purpose=request.purpose,
+                provider=self.client.provider,
+                model=request.model,
+                attempt=attempt,
+                worst_usd=worst,
+            )
+            started = time.perf_counter()
+            try:
+                reply = self._wait_while(
+                    lambda: _within(
+                        self.policy.timeout,
+                        lambda: self.client.complete(request, timeout=self.policy.timeout),
+                    )
+                )
+                seconds = round(time.perf_counter() - started, 3)
+                reply = replace(reply, text=reply.text.encode("utf-8", "replace").decode())
+                usd = price.cost(reply.usage, size=request.options.get("image_size", "1K")) if price else None
+                if self.store:
+                    cost = {"usd": usd, "prices": self.prices.dated, "seconds": seconds, "attempts": attempt}
+                    self.store.put(key, self.client.provider, request, reply, cost)
+            except BaseException as fault:
+                billable = not isinstance(fault, CallFault) or fault.billable
+                self.ledger.end(
+                    entry,
+                    outcome="unknown" if billable else "failed",
+                    usd=worst if billable else 0.0,
+                    seconds=round(time.perf_counter() - started, 3),
+                    status=getattr(fault, "status", None),
+                )
+                raise
+        self.ledger.end(
+            entry, outcome="answered", usd=usd, seconds=seconds, status=200, **asdict(reply.usage)
+        )
+        return reply
+
+    def _price(self, model: str) -> Price | None:
+        return self.prices.find(model) or (FREE if self.client.local else None)
+
+    def _wait_while(self, action: Callable[[], T]) -> T:
+        """Run `action`, and count the time in `waited`, overlapping waits once."""
+        with self._lock:
+            if self._waiting == 0:
+                self._waiting_since = time.perf_counter()
+            self._waiting += 1
+        try:
+            return action()
+        finally:
+            with self._lock:
+                self._waiting -= 1
+                if self._waiting == 0:
+                    self.waited += time.perf_counter() - self._waiting_since
+
+
+def _within(seconds: float, action: Callable[[], Reply]) -> Reply:
+    """`action`'s result, or a fault when all of it takes longer: an SDK's limit is per read, not per call."""
+    done = threading.Event()
+    outcome: list[Reply | BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(action())
+        except BaseException as error:
+            outcome.append(error)
+        done.set()
+
+    threading.Thread(target=run, daemon=True, name="physplan-call").start()
+    # A little longer than the SDK's own limit, which ends the connection as well.
+    if not done.wait(seconds + 0.5):
+        raise CallFault(f"No complete answer within {seconds:g} s.", retryable=True, billable=True)
+    result = outcome[0]
+    if isinstance(result, Reply):
+        return result
+    if isinstance(result, PhysPlanError):
+        raise result
+    raise CallFault(f"The client failed with {type(result).__name__}.", billable=True) from None

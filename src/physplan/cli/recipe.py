@@ -1,0 +1,40 @@
+"""The recipe on the command line: a preset or a config file, and the fields that are set otherwise."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from physplan.errors import PhysPlanError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    group = parser.add_argument_group("the recipe")
+    group.add_argument("--preset", metavar="NAME", help="sandbox (default), paper or open")
+    group.add_argument(
+        "--config", metavar="FILE", help="a YAML or TOML file; its `preset:` is what it changes"
+    )
+    group.add_argument(
+        "--set", action="append", default=[], metavar="FIELD=VALUE", help="any field, such as video.fps=16"
+    )
+    group.add_argument("--budget", type=float, metavar="USD", help="make no call that could exceed this")
+    return group
+
+
+def source(args: argparse.Namespace) -> Any:
+    if args.config is None:
+        return args.preset or "sandbox"
+    if args.preset is not None:
+        raise PhysPlanError("Give --preset or --config, not both: a config file names its preset itself.")
+    return args.config
+
+
+def overrides(args: argparse.Namespace, **fields: str) -> dict[str, Any]:
+    """`--set`, and the options that stand for a field: `num_frames="video.num_frames"`."""
+    from physplan.pipeline.config_loading import read_assignments
+
+    found = read_assignments(args.set)
+    for option, field in {"budget": "runtime.budget", **fields}.items():
+        if (value := getattr(args, option)) is not None:
+            found[field] = value
+    return found

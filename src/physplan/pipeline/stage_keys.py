@@ -1,0 +1,63 @@
+"""Which settings decide a stage: the key under which its artefact is kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from physplan.pipeline.config import Config, Inputs
+from physplan.pipeline.config_loading import to_plain
+from physplan.runs.layout import STAGES, StageName
+
+
+def setting_stages(settings: Any, at: str = "") -> Iterator[tuple[str, StageName | None, Any]]:
+    """(dotted name, stage or None for runtime, value) of every field, down to the ones with a class."""
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        name = f"{at}{field.name}"
+        if "stage" in field.metadata:
+            yield name, field.metadata["stage"], value
+        elif dataclasses.is_dataclass(value):
+            yield from setting_stages(value, f"{name}.")
+        else:
+            raise TypeError(f"{name} is neither identity nor runtime: make it with decides() or runtime()")
+
+
+def deciding_settings(config: Config, inputs: Inputs, upto: StageName = "video") -> dict[str, Any]:
+    """Every field that decides the artefacts up to a stage, as JSON."""
+    last = STAGES.index(upto)
+    return {
+        name: to_plain(value)
+        for settings in (config, inputs)
+        for name, stage, value in setting_stages(settings)
+        if stage is not None and STAGES.index(stage) <= last
+    }
+
+
+def stage_key(config: Config, inputs: Inputs, stage: StageName, made_from: Mapping[str, str]) -> str:
+    """A hash of the settings up to a stage and of the files it is made from."""
+    return digest(
+        {"stage": stage, "settings": deciding_settings(config, inputs, stage), "made_from": dict(made_from)}
+    )
+
+
+def digest(value: Any) -> str:
+    canonical = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The fields in which two runs differ, in words."""
+    return [
+        f"{name} {_short(before.get(name))}, not {_short(now.get(name))}"
+        for name in dict.fromkeys((*before, *now))
+        if before.get(name) != now.get(name)
+    ]
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,273 @@
+"""The stages in a run's folder: each makes files from files, and is done once for the same settings.
+
+A stage here loads what it needs, calls its function of `stages` or `sampling`, and saves what that returns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+from safetensors.torch import save_file
+
+from physplan.errors import PhysPlanError
+from physplan.files import atomic_path, write_json
+from physplan.graph import EventChain, GraphError
+from physplan.guidance import method_config
+from physplan.keyframes import Keyframe
+from physplan.perception.preview import save_previews
+from physplan.pipeline import stages
+from physplan.pipeline.events import RunEvent
+from physplan.pipeline.forecast import memory_needed
+from physplan.pipeline.run import Run
+from physplan.pipeline.sampling import Guide, make_latents
+from physplan.pipeline.stage_keys import stage_key
+from physplan.reasoning import PlanRecord, Step
+from physplan.runs import PeakMemory, file_digest, layout
+from physplan.video.decoding import load_latents, save_latents
+from physplan.video.files import run_metadata, write_video
+from physplan.video.sheets import Frames, contact_sheet
+
+Made = tuple[list[Path], list[str]]  # files, notes
+
+
+@dataclass(frozen=True)
+class Stage:
+    name: layout.StageName
+    make: Callable[[Run], Made]
+    made_from: Callable[[Run], Sequence[Path]]
+    own_hand: bool = False  # whether people are meant to change its files
+    last_use_of: tuple[str, ...] = ()  # models that no later stage needs
+
+
+def do_stage(run: Run, stage: Stage) -> None:
+    folder = run.folder
+    sources = {
+        path.relative_to(folder.path).as_posix(): file_digest(path) or "" for path in stage.made_from(run)
+    }
+    key = stage_key(run.config, run.inputs, stage.name, sources)
+    if stage.own_hand:
+        _refuse_changed(run, stage, key)
+    if folder.is_done(stage.name, key):
+        run.on_event(RunEvent(stage=stage.name, kind="kept"))
+        return
+    folder.forget([*reversed(layout.STAGES[layout.STAGES.index(stage.name) :])])
+    run.on_event(RunEvent(stage=stage.name, kind="started"))
+    folder.log(f"{stage.name}: started")
+    started, memory = time.monotonic(), PeakMemory(run.config.runtime.device)
+    try:
+        files, notes = stage.make(run)
+    except (PhysPlanError, GraphError) as error:
+        folder.log(f"{stage.name}: {error}")
+        raise
+    except KeyboardInterrupt:
+        folder.log(f"{stage.name}: stopped")
+        raise
+    run.backends.release(*stage.last_use_of)
+    seconds = time.monotonic() - started
+    folder.finish(
+        stage.name,
+        key,
+        files,
+        seconds=seconds,
+        made_from=sources,
+        notes=notes,
+        peak_memory_bytes=memory.bytes(),
+    )
+    folder.log(f"{stage.name}: finished in {seconds:.1f} s")
+    run.on_event(RunEvent(stage=stage.name, kind="finished", message="; ".join(notes)))
+
+
+def _refuse_changed(run: Run, stage: Stage, key: str) -> None:
+    record = run.folder.record(stage.name)
+    if record is None or record.key != key:
+        return
+    for name in record.changed(run.folder.path):
+        if (run.folder / name).exists():
+            raise PhysPlanError(
+                f"{run.folder / name} was changed after the run made it: copy it elsewhere and give it with "
+                f"--{stage.name}, or delete it to make it again."
+            )
+
+
+def _plan(run: Run) -> Made:
+    path = run.folder / layout.PLAN
+    if run.plan is not None:
+        run.plan.save(path)
+        return [path], ["the plan was given"]
+    record, tell = PlanRecord(), run.tell("plan")
+    unfinished = run.folder / layout.UNFINISHED_PLAN
+
+    def on_step(step: Step) -> None:
+        where = f" event {step.event}" if step.event else ""
+        tell(f"{step.stage}{where}: {step.message}")
+
+    try:
+        chain = stages.make_plan(
+            run.config,
+            run.backends,
+            run.frame,
+            run.inputs.prompt,
+            calls=run.calls,
+            record=record,
+            on_step=on_step,
+        )
+    except (PhysPlanError, GraphError) as error:
+        write_json(unfinished, record.to_json(str(error)))
+        raise
+    chain.save(path)
+    unfinished.unlink(missing_ok=True)
+    return [path], []
+
+
+def _keyframes(run: Run) -> Made:
+    chain, tell = load_plan(run), run.tell("keyframes")
+    done = 0
+
+    def on_keyframe(keyframe: Keyframe) -> None:
+        nonlocal done
+        done += 1
+        tell(keyframe.report(), done=done, total=len(chain.events))
+
+    drawn = stages.make_keyframes(
+        run.config,
+        run.backends,
+        run.frame,
+        chain,
+        given=run.keyframes,
+        calls=run.calls,
+        store=run.folder / layout.DRAWINGS,
+        on_keyframe=on_keyframe,
+    )
+    run.seen.append(drawn.sightings)
+    files = []
+    for keyframe in drawn.keyframes:
+        files.append(run.folder / layout.keyframe(keyframe.event + 1))
+        with atomic_path(files[-1]) as temporary:
+            keyframe.image.save(temporary)
+    described = run.folder / layout.KEYFRAMES
+    write_json(described, [_describe(keyframe) for keyframe in drawn.keyframes])
+    return [*files, described], [k.report() for k in drawn.keyframes if k.check.problems]
+
+
+def _describe(keyframe: Keyframe) -> dict[str, object]:
+    return {
+        "event": keyframe.event + 1,
+        "instruction": keyframe.instruction,
+        "attempts": keyframe.attempts,
+        "drift": round(keyframe.check.drift, 6),
+        "problems": list(keyframe.check.problems),
+    }
+
+
+def _evidence(run: Run) -> Made:
+    chain = load_plan(run)
+    if run.seen:  # while the keyframes were checked, just now
+        seen = run.seen.pop()
+    else:
+        run.tell("evidence")("looking for every object in every picture")
+        seen = stages.look_at(run.backends, run.frame, chain, load_keyframes(run))
+    evidence = stages.make_evidence(chain, seen)
+    path = run.folder / layout.EVIDENCE
+    evidence.save(path)
+    return [path, *save_previews(evidence, run.folder / layout.EVIDENCE_FOLDER)], list(evidence.missing)
+
+
+def _latents(run: Run) -> Made:
+    config, tell = run.config, run.tell("latents")
+    needed = memory_needed(run)
+    tell("loading the video model" + (f", memory {needed}" if needed else ""))
+    guided_by = None
+    if run.guided:
+        guided_by = Guide(
+            chain=load_plan(run),
+            evidence=layout.load_evidence(run.folder.path),
+            config=method_config(
+                run.inputs.method, physplan=config.guidance, frame_guidance=config.frame_guidance
+            ),
+        )
+    sampled = make_latents(
+        config,
+        run.backends,
+        run.frame,
+        run.inputs.prompt,
+        seed=run.inputs.seed,
+        guided_by=guided_by,
+        tell=tell,
+        preview=run.folder / layout.PREVIEW,
+    )
+    path, losses = run.folder / layout.LATENTS, run.folder / layout.LOSSES
+    save_latents(path, sampled.latents, sampled.layout)
+    write_json(losses, sampled.losses)
+    files = [path, losses]
+    if run.guided:
+        files.append(run.folder / layout.REGIONS)
+        with atomic_path(files[-1]) as temporary:
+            regions = {label: region.float().contiguous() for label, region in sampled.regions.items()}
+            save_file(regions, temporary)
+    return files, list(sampled.notes)
+
+
+def _video(run: Run) -> Made:
+    run.tell("video")("decoding")
+    path = run.folder / layout.LATENTS
+    frames = stages.make_video(run.backends, *load_latents(path), kept_at=path)
+    shown = frames if run.fit.mode == "crop" else run.fit.undo(frames, run.picture.image)
+    about = {"method": run.inputs.method, "prompt": run.inputs.prompt, "video": run.config.video.model}
+    metadata = run_metadata(seed=run.inputs.seed, preset=run.config.preset, **about)
+    video, exact = (
+        run.folder / layout.VIDEO,
+        run.folder / layout.EXACT_VIDEO,
+    )  # without loss: what is measured
+    for path in (video, exact):
+        write_video(path, shown, fps=run.config.video.fps or 8, metadata=metadata)
+    strip = run.folder / layout.STRIP
+    rows: list[tuple[str, Frames]] = [("video", shown)]
+    anchors: tuple[int, ...] = ()
+    if run.guided:
+        anchors = load_plan(run).anchors
+        states: list[Image.Image | None] = [None] * len(frames)
+        states[0] = run.frame
+        for anchor, image in zip(anchors, load_keyframes(run), strict=True):
+            states[anchor] = image
+        rows.insert(0, ("keyframes", states))
+    contact_sheet(rows, strip, marked=anchors, title=run.inputs.prompt)
+    return [video, exact, strip], []
+
+
+def load_plan(run: Run) -> EventChain:
+    return layout.load_plan(run.folder.path)
+
+
+def load_keyframes(run: Run) -> list[Image.Image]:
+    return layout.load_keyframes(run.folder.path)
+
+
+def _keyframe_files(run: Run) -> list[Path]:
+    return [
+        run.folder / layout.PLAN,
+        *(run.folder / layout.keyframe(i + 1) for i in range(len(load_plan(run).events))),
+    ]
+
+
+def _sampled_from(run: Run) -> list[Path]:
+    return [run.folder / layout.PLAN, run.folder / layout.EVIDENCE] if run.guided else []
+
+
+PLAN = Stage("plan", _plan, lambda run: [], own_hand=True)
+KEYFRAMES = Stage(
+    "keyframes", _keyframes, lambda run: [run.folder / layout.PLAN], own_hand=True, last_use_of=("editor",)
+)
+EVIDENCE = Stage("evidence", _evidence, _keyframe_files, last_use_of=("segmenter",))
+LATENTS = Stage("latents", _latents, _sampled_from)
+VIDEO = Stage("video", _video, lambda run: [run.folder / layout.LATENTS])
+GUIDED = (PLAN, KEYFRAMES, EVIDENCE, LATENTS, VIDEO)
+UNGUIDED = (LATENTS, VIDEO)
+
+
+def stages_of(run: Run) -> tuple[Stage, ...]:
+    """The stages of the run's method, in order."""
+    return GUIDED if run.guided else UNGUIDED

@@ -1,0 +1,95 @@
+"""What lies in a run's folder: its names, the order in which it is made, and how each file is read back.
+
+run.json  config.yaml           what was given, versions; settings
+input.png  frame.png            the picture; the first frame as the video model sees it
+plan.json                       the event chain
+keyframes/1.png ...  keyframes.json   drawings, instructions, what the check found
+evidence.safetensors  evidence/*.png  masks and depth, to compute with and to look at
+latents.safetensors  losses.json  regions.safetensors   the sampled video, before decoding
+video.mp4  video.mkv  strip.png the video; without loss; some of its frames
+report.html                     all of it on one page
+preview.png                     refreshed while sampling
+calls/  drawings/               answers and pictures that need not be paid for again, with the ledger
+stages/*.json  log.txt  .lock   what is done, and when; held by the process at work
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from PIL import Image
+    from torch import Tensor
+
+    from physplan.graph import EventChain
+    from physplan.perception import Evidence
+    from physplan.video.files import Video
+
+StageName = Literal["plan", "keyframes", "evidence", "latents", "video"]
+STAGES: tuple[StageName, ...] = ("plan", "keyframes", "evidence", "latents", "video")
+
+RUN, CONFIG = "run.json", "config.yaml"
+INPUT, FRAME = "input.png", "frame.png"
+PLAN, UNFINISHED_PLAN = "plan.json", "plan.unfinished.json"
+KEYFRAMES, KEYFRAMES_FOLDER = "keyframes.json", "keyframes"
+EVIDENCE, EVIDENCE_FOLDER = "evidence.safetensors", "evidence"
+LATENTS, LOSSES, REGIONS = "latents.safetensors", "losses.json", "regions.safetensors"
+VIDEO, EXACT_VIDEO, STRIP = "video.mp4", "video.mkv", "strip.png"
+REPORT, PREVIEW, LOG, LOCK = "report.html", "preview.png", "log.txt", ".lock"
+CALLS, LEDGER, DRAWINGS, RECORDS = "calls", "calls/ledger.jsonl", "drawings", "stages"
+FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS)
+
+
+def keyframe(number: int | str) -> str:
+    """The drawing of the state after event `number`, counted from 1."""
+    return f"{KEYFRAMES_FOLDER}/{number}.png"
+
+
+def record(stage: str) -> str:
+    return f"{RECORDS}/{stage}.json"
+
+
+def load_plan(folder: Path) -> EventChain:
+    from physplan.graph import EventChain
+
+    return EventChain.load(folder / PLAN)
+
+
+def load_keyframe_records(folder: Path) -> list[dict[str, Any]]:
+    return list(json.loads((folder / KEYFRAMES).read_text(encoding="utf-8")))
+
+
+def load_keyframes(folder: Path) -> list[Image.Image]:
+    from PIL import Image
+
+    described = load_keyframe_records(folder)
+    return [Image.open(folder / keyframe(entry["event"])).convert("RGB") for entry in described]
+
+
+def load_evidence(folder: Path) -> Evidence:
+    from physplan.perception import Evidence
+
+    return Evidence.load(folder / EVIDENCE)
+
+
+def load_losses(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / LOSSES).read_text(encoding="utf-8")))
+
+
+def load_regions(folder: Path) -> dict[str, Tensor]:
+    """By the terms' labels; none where the sampling was not guided."""
+    from safetensors import safe_open
+
+    path = folder / REGIONS
+    if not path.exists():
+        return {}
+    with safe_open(path, "pt") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+
+
+def load_video(folder: Path, name: str = EXACT_VIDEO) -> Video:
+    from physplan.video.files import read_video
+
+    return read_video(folder / name)

@@ -1,0 +1,88 @@
+"""Things cut out of the first frame and the keyframes, and where they are in each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from physplan.sketch.pixels import Point, box, grow, soften
+
+EDGE = 0.005  # softness of an outline, of the frame's height
+RIM = 0.02  # what is taken with a thing while it lies still: its outline's blend with the background
+NEARBY = 0.08  # how far its shadow reaches
+SHADOW = 0.04  # how much darker or lighter a shadow makes a pixel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cut:
+    """The look of one object: its colours with its soft outline, and the middle of its box there."""
+
+    layer: Tensor  # [4, H, W]: colours times opacity, opacity
+    mask: Tensor  # bool [H, W]
+    centre: Point  # (x, y) in pixels
+    size: Point  # of its box
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Posed:
+    """An object in one state: its look, where it is, and what around it belongs to that place only."""
+
+    cut: Cut
+    place: Point  # of its middle
+    seen: Tensor  # bool [H, W]: where the state's own picture shows it
+    halo: Tensor  # bool [H, W]: rim and shadow
+    around: Tensor  # [3, H, W]: the picture of the halo
+    nearness: float
+
+
+def cut_out(image: Tensor, mask: Tensor) -> Cut:
+    left, top, right, bottom = box(mask)
+    # From the outline inwards: the outermost pixels are half background, and would frame it elsewhere.
+    opacity = (3 * soften(mask, max(EDGE * mask.shape[0], 1.0)) - 1.2).clamp(0, 1)
+    return Cut(
+        layer=torch.cat([image * opacity, opacity[None]]),
+        mask=mask,
+        centre=((left + right) / 2, (top + bottom) / 2),
+        size=(right - left, bottom - top),
+    )
+
+
+def halo(image: Tensor, mask: Tensor, empty: Tensor, others: Tensor) -> Tensor:
+    """Rim and shadow: pixels beside a thing that differ from the scene without it, and are nobody else's."""
+    height = mask.shape[0]
+    rim = grow(mask, reach(RIM, height))
+    changed = (image - empty).abs().amax(0) > SHADOW
+    return (rim | (grow(mask, reach(NEARBY, height)) & changed)) & ~(others & ~mask)
+
+
+def reach(share: float, height: int) -> int:
+    return max(1, round(share * height))
+
+
+def rigid_shift(before: Tensor, after: Tensor, hiding: Tensor) -> tuple[int, int]:
+    """How far a thing of unchanged shape went: the shift of mask `before` that explains `after` best.
+
+    Every pixel of `after` should be covered, and what is covered but not seen must be hidden: in `hiding`.
+    """
+    height, width = before.shape
+    size = (2 * height, 2 * width)
+    wanted = 2 * after.float() + (after | hiding).float()
+    spectrum = torch.fft.rfft2(wanted, s=size) * torch.fft.rfft2(before.float(), s=size).conj()
+    score = torch.fft.irfft2(spectrum, s=size).round()
+    dy, dx = divmod(int(score.flatten().argmax()), size[1])
+    return (dx - size[1] if dx >= width else dx), (dy - size[0] if dy >= height else dy)
+
+
+def foot(mask: Tensor, *, right: bool) -> Point:
+    """The lowest corner on one side: what a tipping thing turns about."""
+    bottom = box(mask)[3]
+    lowest = mask[max(0, int(bottom) - 2) : int(bottom)]
+    columns = torch.nonzero(lowest.any(0)).flatten()
+    return float(columns[-1] + 1 if right else columns[0]), bottom
+
+
+def overlap(one: Tensor, two: Tensor) -> float:
+    """Intersection over union of two masks."""
+    return float((one & two).sum() / (one | two).sum().clamp_min(1))

@@ -1,0 +1,189 @@
+"""The ways of the actors: for each change of an object how it is before and after, and its motion between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from physplan.graph import EventChain, Motion, motion, motion_of
+from physplan.graph.laws import Phase, Way
+from physplan.graph.motion import LAWS
+from physplan.graph.moving import pivot_of
+from physplan.perception import KeyframeEvidence
+from physplan.sketch.cast import Change, Stage, union
+from physplan.sketch.cuts import Posed, cut_out, foot, halo, overlap, rigid_shift
+from physplan.sketch.pixels import Point, box
+
+SAME_PLACE = 0.5  # overlap of masks above which two are one outline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Leg:
+    """One object through one event."""
+
+    id: str
+    start: int  # frames
+    end: int
+    phase: Phase
+    motion: Motion
+    way: Way
+    before: Posed | None
+    after: Posed | None
+    look_only: bool
+
+    @property
+    def shape_kept(self) -> bool:
+        return self.before is not None and self.after is not None and self.before.cut is self.after.cut
+
+
+def legs(chain: EventChain, stage: Stage) -> tuple[dict[str, list[Leg]], list[str]]:
+    """Each actor's legs in order, and what could not be drawn."""
+    found: dict[str, list[Leg]] = {}
+    notes: list[str] = []
+    for id, entries in stage.actors.items():
+        current = posed_first(id, stage) if id in stage.first.masks else None
+        turned = 0.0  # by events whose keyframe does not show the object
+        for change in entries:
+            after = None if change.goes else _posed_after(id, change, current, stage)
+            if after is None and not change.goes:
+                notes.append(f"{id} is not seen in keyframe {change.event + 1}: it stays as it was")
+                turned += _turn(_law(chain, id, change))
+                continue
+            if after is None and current is None:
+                continue
+            law = _law(chain, id, change)
+            if law.law == "tip" and turned:
+                law = motion(id, "tip", **{**dict(law.parameters), "angle": _turn(law) + turned})
+            found.setdefault(id, []).append(_leg(chain, stage, id, change, law, current, after))
+            current, turned = after, 0.0
+    return found, notes
+
+
+def posed_first(id: str, stage: Stage) -> Posed:
+    mask = stage.first.masks[id]
+    cut = cut_out(stage.first.image, mask)
+    return Posed(
+        cut=cut,
+        place=cut.centre,
+        seen=mask,
+        halo=stage.holes.get(id, mask) | mask,
+        around=stage.first.image,
+        nearness=_nearness(stage.first, mask),
+    )
+
+
+def _posed_after(id: str, change: Change, before: Posed | None, stage: Stage) -> Posed | None:
+    frame = stage.keyframes[change.event]
+    mask = frame.masks.get(id)
+    if mask is None:
+        return None
+    others = _others(frame, id)
+    if change.look_only and before is not None:
+        mask = before.seen | mask if overlap(before.seen, mask) > SAME_PLACE else before.seen
+    cut = cut_out(frame.image, mask)
+    posed = Posed(
+        cut=cut,
+        place=cut.centre,
+        seen=mask,
+        halo=mask if change.look_only else halo(frame.image, mask, stage.plate, others),
+        around=frame.image,
+        nearness=_nearness(frame, mask),
+    )
+    if before is None or change.look_only or not change.rigid or change.keys:
+        return posed
+    dx, dy = rigid_shift(before.cut.mask, mask, others)
+    place = (before.cut.centre[0] + dx, before.cut.centre[1] + dy)
+    return replace(posed, cut=before.cut, place=place)
+
+
+def _others(frame: KeyframeEvidence, id: str) -> Tensor:
+    """Everything else that is an object and not ground."""
+    return union(frame, {k: 0 for k, m in frame.masks.items() if k != id and m.float().mean() < 0.3})
+
+
+def _nearness(frame: KeyframeEvidence, mask: Tensor) -> float:
+    return float(frame.depth[mask].median())
+
+
+def _law(chain: EventChain, id: str, change: Change) -> Motion:
+    event = chain.events[change.event]
+    return motion_of(id, chain.graphs[change.event], event.delta, event.edits, event.motion)
+
+
+def _turn(law: Motion) -> float:
+    return law.number("angle") if law.law == "tip" else 0.0
+
+
+def _leg(
+    chain: EventChain,
+    stage: Stage,
+    id: str,
+    change: Change,
+    law: Motion,
+    before: Posed | None,
+    after: Posed | None,
+) -> Leg:
+    event = chain.events[change.event]
+    graph = chain.graphs[change.event]
+    height = float(stage.plate.shape[-2])
+    here = before or after
+    assert here is not None
+    start = before.place if before else _source_place(chain, stage, id, law) or here.place
+    end = after.place if after else _goal(law, start, stage) or start
+    pivot: Point | None = None
+    if law.law == "tip" and before is not None:
+        x, y = foot(before.cut.mask, right=law.number("angle") > 0)
+        pivot = (x + before.place[0] - before.cut.centre[0], y + before.place[1] - before.cut.centre[1])
+    elif law.law == "swing" and (holder := pivot_of(id, graph, event.edits)) in stage.first.masks:
+        assert holder is not None
+        left, _, right, bottom = box(stage.first.masks[holder])
+        pivot = ((left + right) / 2, bottom)
+
+    def scaled(point: Point) -> Point:
+        return point[0] / height, point[1] / height
+
+    return Leg(
+        id=id,
+        start=chain.events[change.event - 1].anchor if change.event else 0,
+        end=event.anchor,
+        phase="arrive" if before is None else "leave" if after is None else "change",
+        motion=law,
+        way=Way(
+            start=scaled(start),
+            end=scaled(end),
+            pivot=pivot and scaled(pivot),
+            radius=here.cut.size[1] / 2 / height,
+        ),
+        before=before,
+        after=after,
+        look_only=change.look_only,
+    )
+
+
+def _source_place(chain: EventChain, stage: Stage, id: str, law: Motion) -> Point | None:
+    """Where a new object that travels sets out: at what it comes from."""
+    source = chain.node(id).source
+    if not LAWS[law.law].moves or source is None:
+        return None
+    masks = next((f.masks for f in (stage.first, *stage.keyframes) if source in f.masks), {})
+    if source not in masks:
+        return None
+    left, top, right, bottom = box(masks[source])
+    return (left + right) / 2, (top + bottom) / 2
+
+
+def _goal(law: Motion, start: Point, stage: Stage) -> Point | None:
+    """Where a consumed object that travels ends: the nearest side of what it goes `to`."""
+    to = dict(law.parameters).get("to")
+    frames = (stage.first, *stage.keyframes)
+    mask = next((frame.masks[to] for frame in frames if isinstance(to, str) and to in frame.masks), None)
+    if mask is None:
+        return None
+    columns = torch.nonzero(mask[:, min(max(int(start[0]), 0), mask.shape[1] - 1)]).flatten()
+    left, top, right, bottom = box(mask)
+    if len(columns):
+        edges = (float(columns[0]), float(columns[-1]))
+        return start[0], min(edges, key=lambda y: abs(y - start[1]))
+    return (left + right) / 2, (top + bottom) / 2

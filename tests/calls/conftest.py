@@ -1,0 +1,7 @@
+"""Both providers behind one fixture."""
+
+from __future__ import annotations
+
+from sites import gemini_site, make_site
+
+__all__ = ["gemini_site", "make_site"]

@@ -1,0 +1,91 @@
+"""kill -9 at any moment of planning, then a rerun: no stored call is repeated, and the plan is the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import melting
+from loopback import Answer, Asked, GeminiServer
+from physplan.calls.ledger import Ledger
+
+CHILD = Path(__file__).with_name("killed_planner.py")
+
+
+def start(server: GeminiServer, folder: Path, output: Path) -> subprocess.Popen[bytes]:
+    picture = melting.draw(folder.parent / "ice.png")
+    environ = {**os.environ, "GEMINI_API_KEY": server.key}
+    return subprocess.Popen([sys.executable, CHILD, server.url, folder, picture, output], env=environ)
+
+
+def stored(folder: Path) -> set[str]:
+    return {path.stem for path in folder.glob("answers/[!.]*.json")}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    with GeminiServer(melting.respond) as server:
+        assert start(server, folder / "calls", folder / "plan.json").wait(240) == 0
+    return (folder / "plan.json").read_bytes()
+
+
+@pytest.mark.parametrize("answers", [0, 3, 6])
+@pytest.mark.parametrize("moment", ["while the model thinks", "just after an answer"])
+def test_no_stored_call_is_repeated(tmp_path: Path, undisturbed: bytes, answers: int, moment: str) -> None:
+    """The child is killed by the server itself: before or after it sends the answer number `answers + 1`."""
+    child: list[subprocess.Popen[bytes]] = []
+    given = 0
+
+    def respond(asked: Asked) -> Answer:
+        nonlocal given
+        given += 1
+        if given == answers + 1 and moment == "while the model thinks":
+            os.kill(child[0].pid, signal.SIGKILL)
+        return melting.respond(asked)
+
+    folder, output = tmp_path / "calls", tmp_path / "plan.json"
+    with GeminiServer(respond) as server:
+        child.append(start(server, folder, output))
+        if moment == "just after an answer":
+            deadline = time.monotonic() + 240
+            while len(server.asked) <= answers and time.monotonic() < deadline:
+                time.sleep(0.0005)
+            os.kill(child[0].pid, signal.SIGKILL)
+        child[0].wait(240)
+        assert not output.exists() or moment == "just after an answer"
+        kept = stored(folder)
+        before = len(server.asked)
+        server.respond = melting.respond
+        assert start(server, folder, output).wait(240) == 0
+        again = len(server.asked) - before
+    assert again == 8 - len(kept), "only what was not stored is asked"
+    assert output.read_bytes() == undisturbed
+    asked_twice = [n for n in Counter(a.text + a.system for a in server.asked).values() if n > 1]
+    assert sum(n - 1 for n in asked_twice) == before - len(kept), "and those are the ones cut off in flight"
+
+
+def test_what_was_cut_off_in_flight_stays_in_the_books(tmp_path: Path) -> None:
+    child: list[subprocess.Popen[bytes]] = []
+
+    def respond(asked: Asked) -> Answer:
+        os.kill(child[0].pid, signal.SIGKILL)
+        return melting.respond(asked)
+
+    folder = tmp_path / "calls"
+    with GeminiServer(respond) as server:
+        child.append(start(server, folder, tmp_path / "plan.json"))
+        child[0].wait(240)
+    [entry] = Ledger(folder / "ledger.jsonl").entries()
+    assert entry.outcome == "open"
+    assert entry.usd is not None
+    assert entry.usd > 0
+    assert json.loads((folder / "ledger.jsonl").read_text())["purpose"] == "parse"

@@ -1,0 +1,30 @@
+"""The names in a run folder are said once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import physplan
+from physplan.runs import layout
+
+SOURCES = Path(physplan.__file__).parent
+
+
+def test_no_other_module_spells_a_name_of_the_run_folder() -> None:
+    kinds = (".json", ".png", ".safetensors", ".mkv", ".html", ".yaml")
+    names = [name for name in vars(layout).values() if isinstance(name, str) and name.endswith(kinds)]
+    spelled = re.compile(rf"""/ ["']({"|".join(map(re.escape, names))})["']""")
+    found = [
+        (path.relative_to(SOURCES).as_posix(), match[1])
+        for path in SOURCES.rglob("*.py")
+        if path.name != "layout.py"
+        for match in spelled.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_the_stages_are_listed_once() -> None:
+    listed = re.compile(r'"plan",\s*"keyframes",\s*"evidence"')
+    files = {path.name for path in SOURCES.rglob("*.py") if listed.search(path.read_text(encoding="utf-8"))}
+    assert files == {"layout.py"}
