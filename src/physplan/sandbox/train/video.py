@@ -91,7 +91,9 @@ def _encoded(job: tuple[str, int]) -> tuple[np.ndarray, int]:
     folder, index = job
     clip, prompt = training_clip(index)
     video = torch.from_numpy(clip.frames).permute(3, 0, 1, 2)[None].float() / 127.5 - 1.0
-    return _load(folder).encode(video)[0].numpy().astype(np.float16), all_prompts().index(prompt)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        latents = _load(folder).encode(video)[0]
+    return latents.numpy().astype(np.float16), all_prompts().index(prompt)
 
 
 @cache
