@@ -32,6 +32,8 @@ ATTACHED = 0.08  # how far a part may be from its whole
 SAME_DEPTH = 0.15  # farther apart in depth, one does not hold the other
 ROUND = ("ball",)  # as wide as they are high, even where a part is hidden
 PARTLY = 0.15  # of its height: a ball that is narrower by so much is not seen whole
+HANDLED = ("jug",)  # their handle is not part of the room inside
+BODY = 0.6  # of its height: a handle's columns are lower
 LOWER_PART = {"plant": 0.3}  # where the colour is told: of a plant, by its pot
 SEE_THROUGH = {"pane": 0.6}  # opacity: the rest is the background's colour
 
@@ -127,22 +129,31 @@ def physical_relations(seen: Sequence[Seen]) -> Iterator[Triple]:
 
 
 def _place(id: str, category: str, mask: Mask, nearness: Picture) -> Place:
-    rows, columns = np.nonzero(mask)
     height, width = mask.shape
-    box = (
-        columns.min() / width,
-        rows.min() / height,
-        (columns.max() + 1) / width,
-        (rows.max() + 1) / height,
+    left, top, right, bottom = whole(mask, category)
+    return Place(
+        id=id,
+        category=category,
+        box=(left / width, top / height, right / width, bottom / height),
+        near=float(np.median(nearness[mask])),
     )
-    left, top, right, bottom = (float(edge) for edge in box)
-    if category in ROUND and (hidden := (bottom - top) - (right - left)) > PARTLY * (bottom - top):
-        # Something nearer hides a side of it, where its outline is cut off straight.
+
+
+def whole(mask: Mask, category: str) -> tuple[float, float, float, float]:
+    """The box (left, top, right, bottom) of a thing in pixels: of a jug without its handle, of a ball with
+    the side that something nearer hides."""
+    rows, columns = np.nonzero(mask)
+    if category in HANDLED:
+        heights = np.bincount(columns, minlength=mask.shape[1])
+        columns = np.flatnonzero(heights >= BODY * heights.max())
+    left, right = float(columns.min()), float(columns.max() + 1)
+    top, bottom = float(rows.min()), float(rows.max() + 1)
+    hidden = (bottom - top) - (right - left)
+    if category in ROUND and hidden > PARTLY * (bottom - top):
+        # Where it is hidden, its outline is cut off straight.
         cut_left = (columns == columns.min()).sum() > (columns == columns.max()).sum()
         left, right = (left - hidden, right) if cut_left else (left, right + hidden)
-    return Place(
-        id=id, category=category, box=(left, top, right, bottom), near=float(np.median(nearness[mask]))
-    )
+    return left, top, right, bottom
 
 
 def _labels(seen: Sequence[Seen]) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from physplan.graph import Link, Unlink, Update
 from physplan.keyframes.protocol import EditRequest
 from physplan.sandbox.editor.cutout import Pose
-from physplan.sandbox.editor.linking import Changes, move
+from physplan.sandbox.editor.linking import Changes, move, part
 from physplan.sandbox.editor.setting import Box, Setting
 
 TURNS = {
@@ -23,7 +23,7 @@ TURNS = {
 }
 SIZES = {"smaller": (0.86, 0.82), "larger": (1.15, 1.15), "short": (0.22, 0.85)}
 #: How full a vessel gets, as a share of its height, and how much "a little higher" is.
-LEVELS = {"half full": 0.38, "well filled": 0.60, "nearly full": 0.68}
+LEVELS = {"half full": 0.38, "well filled": 0.60, "nearly full": 0.68, "full to the brim": 0.94}
 A_LITTLE = 0.07
 LOWERED, CLOSE = 14.0, 14.5  # world units above what is below; the latter where the words say near
 SPAN = 0.5  # of the picture: what is wider is not what a thing is lowered towards
@@ -51,6 +51,9 @@ def poses(request: EditRequest, setting: Setting) -> dict[str, Pose]:
     for link in links:
         if setting.known(link.a, link.b) and (way := move(link, changes)) is not None:
             found[way.id] = now(way.id).moved(way.right, way.down)
+    for unlink in unlinked:
+        if setting.known(unlink.a, unlink.b) and (way := part(unlink, changes)) is not None:
+            found[way.id] = now(way.id).moved(way.right, way.down)
     return found
 
 
@@ -65,6 +68,11 @@ def _updated(pose: Pose, edit: Update, setting: Setting, links: Sequence[Link]) 
         return pose.moved(0, max(_floor_below(box, setting) - gap - box.bottom, 0))
     if edit.key == "extent" and edit.value in SIZES and setting.categories[edit.o] != "water":
         scaled = replace(pose, scale=SIZES[edit.value])
+        if _on_slope(box, edit.o, setting):
+            # Askew, it keeps the corner in which the slope meets what leans on it.
+            return replace(
+                scaled, scale=(SIZES[edit.value][1],) * 2, pivot=(box.left, box.y + 0.1 * box.height)
+            )
         return _towards_post(scaled, box, setting) if setting.categories[edit.o] == "shadow" else scaled
     return None
 
@@ -73,6 +81,11 @@ def _floor_below(box: Box, setting: Setting) -> float:
     """The upper edge of the highest thing below, but for the table."""
     under = [b for b in setting.boxes.values() if b.left < box.x < b.right and b.top > box.bottom]
     return min((b.top for b in under if b.width < SPAN * setting.height), default=DEEP * setting.height)
+
+
+def _on_slope(box: Box, id: str, setting: Setting) -> bool:
+    ramps = [b for other, b in setting.boxes.items() if setting.categories[other] == "ramp" and other != id]
+    return any(b.left < box.x < b.right and box.bottom < b.bottom - setting.unit for b in ramps)
 
 
 def _towards_post(pose: Pose, shadow: Box, setting: Setting) -> Pose:

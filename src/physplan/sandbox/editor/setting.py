@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from physplan.sandbox.editor.cutout import Pose
+from physplan.sandbox.parser import whole
 
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Box:
     left: float
     top: float
@@ -56,6 +57,7 @@ class Setting:
     categories: Mapping[str, str]
     unit: float
     height: int
+    width: int
     horizon: int
     table_rows: NDArray[np.float32]  # the table's depth in each row from the horizon on
 
@@ -71,11 +73,12 @@ class Setting:
             for row in range(horizon, height)
         ]
         return cls(
-            boxes={id: Box.of(mask) for id, mask in masks.items()},
+            boxes={id: Box(*whole(mask, categories[id])) for id, mask in masks.items()},
             near={id: float(np.median(depth[mask])) for id, mask in masks.items()},
             categories=categories,
             unit=height / 96,
             height=height,
+            width=depth.shape[1],
             horizon=horizon,
             table_rows=np.asarray(rows, dtype=np.float32),
         )
