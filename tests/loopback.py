@@ -60,7 +60,8 @@ Respond = Callable[[Asked], Answer | None]
 
 
 class Loopback:
-    """A server on a free port, as a context manager. `asked` is all that arrived; `peak` the most at once."""
+    """A server on a free port, as a context manager. `asked` is all that was understood, `heard` counts all
+    that arrived; `peak` is the most at once."""
 
     key = "test-key"
 
@@ -68,7 +69,7 @@ class Loopback:
         self.respond = respond
         self.key = key or self.key
         self.asked: list[Asked] = []
-        self.active = self.peak = 0
+        self.active = self.peak = self.heard = 0
         self._lock = threading.Lock()
         outer = self
 
@@ -77,7 +78,12 @@ class Loopback:
             disable_nagle_algorithm = True
 
             def do_POST(self) -> None:
+                outer.heard += 1
                 outer._serve(self)
+
+            def do_GET(self) -> None:
+                outer.heard += 1
+                self.send_error(405)
 
             def log_message(self, *args: object) -> None: ...
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from loopback import Answer, Asked, GeminiServer, OpenAIServer
-from physplan.calls.clients.faults import is_local
+from physplan.calls.addresses import check_url, is_local
 from physplan.calls.clients.gemini import GeminiClient
 from physplan.calls.clients.openai import OpenAIClient
 from physplan.calls.gateway import CallPolicy, Gateway
@@ -19,7 +19,7 @@ from physplan.calls.ledger import BudgetExceeded, Ledger
 from physplan.calls.prices import PriceTable
 from physplan.calls.protocol import CallFault, ImagePart, Reply, Request, Usage
 from physplan.calls.secrets import Secret
-from physplan.calls.settings import CallSettings, check_url, connect
+from physplan.calls.settings import CallSettings, connect
 from physplan.calls.store import AnswerStore, request_key
 from physplan.errors import PhysPlanError
 from sites import MODEL, QUICK, MakeSite

@@ -77,14 +77,72 @@ def test_the_key_depends_on_name_and_every_identity_field_but_not_on_their_order
     )
 
 
-def test_a_result_file_of_another_case_is_refused(tmp_path: Path) -> None:
+def test_a_result_file_of_another_case_is_named_and_never_used(tmp_path: Path, caplog) -> None:
     one, two = standin.make_cases(2)
     store = CaseStore(tmp_path)
     run_cases([one], standin.setup, tmp_path, config=FAST)
     store.directory(two).mkdir(parents=True)
     (store.directory(one) / "result.json").rename(store.directory(two) / "result.json")
-    with pytest.raises(PhysPlanError, match="belongs to another case"):
-        CaseStore(tmp_path).result(two)
+    assert CaseStore(tmp_path).result(two) is None
+    assert "belongs to another case" in caplog.text
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def flip_a_digit(path: Path) -> None:
+    text = path.read_text()
+    path.write_text(text.replace('"attempts": 1', '"attempts": 2'))
+
+
+def change_a_file(path: Path) -> None:
+    path.with_name("walk.txt").write_text("other")
+
+
+def lose_a_file(path: Path) -> None:
+    path.with_name("walk.txt").unlink()
+
+
+def put_a_list(path: Path) -> None:
+    path.write_text("[]")
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (cut, "it is no JSON"),
+        (flip_a_digit, "its checksum does not fit"),
+        (change_a_file, "walk.txt beside it has changed"),
+        (lose_a_file, "walk.txt is not beside it"),
+        (put_a_list, "it holds no result"),
+    ],
+)
+def test_a_damaged_result_is_named_and_made_again(tmp_path: Path, caplog, damage, named: str) -> None:
+    cases = standin.make_cases(3)
+    before = run_cases(cases, standin.setup, tmp_path, config=FAST).results
+    path = CaseStore(tmp_path).directory(cases[1]) / "result.json"
+    damage(path)
+    assert CaseStore(tmp_path).state(cases[1]) == "missing"
+    caplog.clear()
+    report = run_cases(cases, standin.setup, tmp_path, config=FAST)
+    assert report.computed == ["scene 001"]
+    assert {name: result["value"] for name, result in report.results.items()} == {
+        name: result["value"] for name, result in before.items()
+    }
+    assert caplog.text.count(f"{path} is damaged ({named}") == 1
+    caplog.clear()
+    assert run_cases(cases, standin.setup, tmp_path, config=FAST).computed == []
+    assert caplog.text == ""
+
+
+def test_a_result_of_before_there_were_checksums_is_used(tmp_path: Path) -> None:
+    cases = standin.make_cases(1)
+    run_cases(cases, standin.setup, tmp_path, config=FAST)
+    path = CaseStore(tmp_path).directory(cases[0]) / "result.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({k: v for k, v in record.items() if k not in ("checksum", "files")}))
+    assert run_cases(cases, standin.setup, tmp_path, config=FAST).computed == []
 
 
 def test_faults_are_retried_and_the_numbers_stay(tmp_path: Path, serial_values: dict[str, float]) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from physplan.evaluation.engine import run_cases
+from physplan.evaluation.videos import read_video
 
 pytest.importorskip("ray")
 pytest.importorskip("cv2")
@@ -44,9 +45,9 @@ def test_faults_in_a_tenth_of_the_cases_change_no_number(serial, tmp_path: Path)
     assert report.failures == {}
     assert figures(report.results) == expected
     assert set(faulty.FAULTS) <= {name for name, count in report.attempts.items() if count > 1}
-    assert len(list((tmp_path / "cases").glob("*/video.npz"))) == len(faulty.CASES)
+    assert len(list((tmp_path / "cases").glob("*/video.mp4"))) == len(faulty.CASES)
     for case in faulty.CASES[::7]:
-        videos = [np.load(at / "cases" / case.stem / "video.npz")["video"] for at in (folder, tmp_path)]
+        videos = [read_video(at / "cases" / case.stem / "video.mp4") for at in (folder, tmp_path)]
         assert np.array_equal(*videos)
 
 

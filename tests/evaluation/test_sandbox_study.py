@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import av
 import numpy as np
 import pytest
 
@@ -147,12 +148,17 @@ def test_the_command_prints_a_table_draws_a_plot_and_keeps_what_is_done(tmp_path
     frames = ["--set", "frame_guidance.schedule={repeats: [1], travel: [0, 0]}"]
     command = ["evaluate", "sandbox", "--scenes", "1", "--seeds", "1", "--split", "validation"]
     command += [*quick, schedule, *frames, "-o", str(tmp_path / "s.json"), "--plot", str(tmp_path / "s.png")]
-    assert main(command) == 0
+    assert main([*command, "--keep-videos"]) == 0
     printed = capsys.readouterr().out
     assert all(word in printed for word in ("base", "frame_guidance", "physplan", "Plausible", "won : lost"))
     assert (tmp_path / "s.png").stat().st_size > 5000
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "s.cases").rglob("result.json")}
     assert len(before) == 3
+    for result in before:  # videos that play, in any browser
+        with av.open(str(result.with_name("video.mp4"))) as video:
+            stream = video.streams.video[0]
+            assert (stream.codec_context.name, stream.codec_context.pix_fmt) == ("h264", "yuv420p")
+            assert len(list(video.decode(stream))) == 25
     assert main(command) == 0
     assert before == {p: p.stat().st_mtime_ns for p in (tmp_path / "s.cases").rglob("result.json")}
 

@@ -23,7 +23,7 @@ RUNTIME = {
     "preset", "reasoner.base_url", "editor.base_url", "runtime.device", "runtime.offload", "runtime.tiling",
     "runtime.slicing", "runtime.checkpointing", "runtime.keep_encoders", "runtime.keep_models",
     "runtime.local_files_only", "runtime.budget", "runtime.prices", "runtime.offline", "runtime.timeout",
-    "runtime.attempts", "runtime.at_once", "runtime.threads",
+    "runtime.attempts", "runtime.at_once", "runtime.threads", "runtime.allow_hosts",
 }  # fmt: skip
 
 
@@ -68,6 +68,8 @@ def _other(value: Any) -> Any:
         return {**value, "another": 1}
     if isinstance(value, bool):
         return not value
+    if isinstance(value, tuple):
+        return (*value, "another")
     return f"{value}x" if isinstance(value, str | None) else value + 1
 
 

@@ -16,11 +16,13 @@ from typing import TypeVar
 
 from physplan.calls.ledger import Ledger
 from physplan.calls.prices import FREE, Price, PriceTable
-from physplan.calls.protocol import CallFault, Client, Reply, Request
+from physplan.calls.protocol import CallFault, Client, Reply, Request, Usage
 from physplan.calls.store import AnswerStore, request_key
 from physplan.errors import PhysPlanError
 
 T = TypeVar("T")
+MOST_TEXT = 4_000_000
+MOST_IMAGES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,12 @@ class CallPolicy:
     first_wait: float = 1.0
     longest_wait: float = 60.0
     at_once: int = 4
+
+    def __post_init__(self) -> None:
+        if not (0 < self.timeout <= 86_400 and 0 <= self.first_wait <= self.longest_wait <= 86_400):
+            raise PhysPlanError("A call's time limit and waits are seconds, above 0 and at most a day.")
+        if not (1 <= self.attempts <= 100 and 1 <= self.at_once <= 1000):
+            raise PhysPlanError("A call takes 1 to 100 attempts, and 1 to 1000 calls can run at once.")
 
     def wait(self, attempt: int, fault: CallFault) -> float:
         """Seconds before the next attempt: what the server asks for, else exponential with jitter."""
@@ -89,7 +97,7 @@ class Gateway:
             stored = reply is not None
             if reply and self.store:
                 cost = self.store.cost(key)
-                self.ledger.settle(key, usd=cost["usd"], seconds=cost["seconds"], **asdict(reply.usage))
+                self.ledger.settle(key, usd=cost["usd"], seconds=cost["seconds"], **_counts(reply.usage))
             if reply is None:
                 reply = self._call(key, request)
             seconds = time.perf_counter() - started
@@ -144,22 +152,25 @@ class Gateway:
                 )
                 seconds = round(time.perf_counter() - started, 3)
                 reply = replace(reply, text=reply.text.encode("utf-8", "replace").decode())
-                usd = price.cost(reply.usage, size=request.options.get("image_size", "1K")) if price else None
+                usd = _usd(price, reply.usage, request, worst)
+                _check(reply)
                 if self.store:
                     cost = {"usd": usd, "prices": self.prices.dated, "seconds": seconds, "attempts": attempt}
                     self.store.put(key, self.client.provider, request, reply, cost)
             except BaseException as fault:
                 billable = not isinstance(fault, CallFault) or fault.billable
+                usage = getattr(fault, "usage", None)
                 self.ledger.end(
                     entry,
                     outcome="unknown" if billable else "failed",
-                    usd=worst if billable else 0.0,
+                    usd=_usd(price, usage, request, worst) if billable else 0.0,
                     seconds=round(time.perf_counter() - started, 3),
                     status=getattr(fault, "status", None),
+                    **_counts(usage),
                 )
                 raise
         self.ledger.end(
-            entry, outcome="answered", usd=usd, seconds=seconds, status=200, **asdict(reply.usage)
+            entry, outcome="answered", usd=usd, seconds=seconds, status=200, **_counts(reply.usage)
         )
         return reply
 
@@ -179,6 +190,27 @@ class Gateway:
                 self._waiting -= 1
                 if self._waiting == 0:
                     self.waited += time.perf_counter() - self._waiting_since
+
+
+def _usd(price: Price | None, usage: Usage | None, request: Request, worst: float | None) -> float | None:
+    """What is charged by the server's own count; the reserved worst case where that is not to be believed."""
+    if price is None or usage is None:
+        return worst
+    return price.cost(usage, size=request.options.get("image_size", "1K"))
+
+
+def _counts(usage: Usage | None) -> dict[str, int]:
+    return asdict(usage) if usage else {}
+
+
+def _check(reply: Reply) -> None:
+    if len(reply.text) > MOST_TEXT or len(reply.images) > MOST_IMAGES:
+        raise CallFault(
+            f"The answer has more than {MOST_TEXT} characters or {MOST_IMAGES} pictures: it is not stored.",
+            status=200,
+            billable=True,
+            usage=reply.usage,
+        )
 
 
 def _within(seconds: float, action: Callable[[], Reply]) -> Reply:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, get_args
 
 from physplan.errors import PhysPlanError
 
@@ -45,6 +45,23 @@ class Entry:
     seconds: float = 0.0
     status: int | None = None
     time: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Whatever would make the sum of the entries wrong, or no number at all, is no entry."""
+        words = [self.id, self.key, self.purpose, self.provider, self.model]
+        amounts = [0 if self.usd is None else self.usd, self.seconds, self.time]
+        counts = [self.attempt, self.input_tokens, self.output_tokens, self.images]
+        counts += [] if self.status is None else [self.status]
+        if not (
+            all(isinstance(word, str) for word in words)
+            and self.outcome in get_args(Outcome)
+            and all(type(n) in (int, float) and 0 <= n < float("inf") for n in amounts)
+            and all(type(n) is int and n >= 0 for n in counts)
+        ):
+            raise PhysPlanError(
+                "A ledger takes amounts that are finite and not negative, and whole counts: "
+                f"{self.usd!r} USD and {counts!r} are refused."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,13 +195,11 @@ class Ledger:
         file.seek(self._read_to)
         complete, newline, _ = file.read().rpartition(b"\n")
         for line in complete.splitlines():
-            try:
-                fields = json.loads(line)
-            except ValueError:
+            if not line.endswith(b"}"):
                 continue  # cut off by a kill; what it would have said is in the line before the attempt
             try:
-                entry = Entry(**fields)
-            except TypeError:
+                entry = Entry(**json.loads(line))
+            except (TypeError, ValueError, RecursionError, PhysPlanError):
                 raise PhysPlanError(
                     f"The ledger {self.path} has a line that is no entry of this version ({line[:60]!r}):"
                     " move the file away to start a new one; what it counted is not counted then."

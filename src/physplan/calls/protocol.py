@@ -10,6 +10,8 @@ from typing import Any, Literal, Protocol
 
 from physplan.errors import PhysPlanError
 
+IMAGE_TYPES = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp"}  # and their files' endings
+
 
 @dataclass(frozen=True, kw_only=True)
 class ImagePart:
@@ -68,7 +70,7 @@ class Usage:
 class Reply:
     text: str = ""
     images: tuple[ImagePart, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage | None = None  # None: the server said nothing, or nothing that can be true
     model: str = ""  # the version that the server says it served
     truncated: bool = False  # cut off at max_output_tokens
 
@@ -89,7 +91,8 @@ class Client(Protocol):
 class CallFault(PhysPlanError):
     """An attempt that gave no answer. `status` is the HTTP status, or None when there was no response at all.
 
-    `billable` says that the server may have worked, and may charge, although no answer came back.
+    `billable` says that the server may have worked, and may charge, although no answer came back: as much as
+    `usage` says, or the worst case.
     """
 
     def __init__(
@@ -100,9 +103,11 @@ class CallFault(PhysPlanError):
         retry_after: float | None = None,
         retryable: bool = False,
         billable: bool = False,
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.retry_after = retry_after
         self.retryable = retryable
         self.billable = billable
+        self.usage = usage

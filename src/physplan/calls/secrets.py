@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -27,12 +28,11 @@ class Secret:
         return self._value
 
     def redact(self, text: str) -> str:
-        """The text without the key, also where it was quoted for a URL or for JSON."""
+        """The text without the key, also in other letter case, or quoted for a URL or for JSON."""
         if not self._value:
             return text
-        for form in {self._value, quote(self._value, safe=""), json.dumps(self._value)[1:-1]}:
-            text = text.replace(form, HIDDEN)
-        return text
+        forms = {self._value, quote(self._value, safe=""), json.dumps(self._value)[1:-1]}
+        return re.sub("|".join(map(re.escape, forms)), HIDDEN, text, flags=re.IGNORECASE)
 
     def __repr__(self) -> str:
         return HIDDEN

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
-from physplan.calls.clients.faults import is_local
+from physplan.calls.addresses import OWN, check_url, chosen_url, is_local, require_consent
 from physplan.calls.clients.offline import OfflineClient
 from physplan.calls.gateway import CallPolicy, CallRecord, Gateway
 from physplan.calls.ledger import Ledger
@@ -17,7 +16,6 @@ from physplan.calls.prices import PriceTable
 from physplan.calls.protocol import Client
 from physplan.calls.secrets import load_secret, need_secret
 from physplan.calls.store import AnswerStore
-from physplan.errors import PhysPlanError
 
 Provider = Literal["gemini", "openai"]
 LEDGER = "ledger.jsonl"
@@ -30,6 +28,7 @@ class CallSettings:
     folder: str | os.PathLike[str] | None = None
     model: str | None = None
     base_url: str | None = None
+    allow_hosts: tuple[str, ...] = ()  # that may be sent a key, beside the provider's own and this machine
     budget: float | None = None  # USD, over all calls of the folder's ledger
     prices: str | os.PathLike[str] | None = None
     temperature: float | None = 0.0  # None leaves it to the server: some models take no other
@@ -43,7 +42,7 @@ def connect(provider: Provider, settings: CallSettings) -> Gateway:
     """A gateway to a provider. Keys come from the environment or a secret file; offline none is needed."""
     folder = Path(settings.folder) if settings.folder is not None else None
     return Gateway(
-        OfflineClient(provider) if settings.offline else _client(provider, settings.base_url),
+        OfflineClient(provider) if settings.offline else _client(provider, settings),
         store=AnswerStore(folder) if folder else None,
         ledger=Ledger(folder / LEDGER if folder else None, budget=settings.budget),
         prices=PriceTable.load(settings.prices),
@@ -52,31 +51,20 @@ def connect(provider: Provider, settings: CallSettings) -> Gateway:
     )
 
 
-def _client(provider: Provider, base_url: str | None) -> Client:
-    if base_url is not None:
-        check_url(base_url)
+def _client(provider: Provider, settings: CallSettings) -> Client:
+    url = settings.base_url or chosen_url(provider) or OWN[provider]
+    check_url(url)
     if provider == "gemini":
         from physplan.calls.clients.gemini import GeminiClient
 
-        return GeminiClient(
-            need_secret("GEMINI_API_KEY", "GOOGLE_API_KEY", service="Gemini"), base_url=base_url
-        )
+        key = need_secret("GEMINI_API_KEY", "GOOGLE_API_KEY", service="Gemini")
+        require_consent(url, provider, settings.allow_hosts)
+        return GeminiClient(key, base_url=url)
     from physplan.calls.clients.openai import OpenAIClient
 
-    if base_url is not None and is_local(base_url):
-        return OpenAIClient(load_secret("OPENAI_API_KEY"), base_url=base_url)
-    return OpenAIClient(need_secret("OPENAI_API_KEY", service="This server"), base_url=base_url)
-
-
-def check_url(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise PhysPlanError(
-            "The server's address must look like https://host/v1 or http://localhost:8000/v1."
-        )
-    if parts.username or parts.password or parts.query:
-        raise PhysPlanError("The server's address must not hold a key: set it in the environment instead.")
-    if parts.scheme == "http" and not is_local(url):
-        raise PhysPlanError(
-            f"{parts.hostname} is not on this network: use https, or the key can be read on the way."
-        )
+    found = load_secret("OPENAI_API_KEY")
+    if found is None and not is_local(url):
+        need_secret("OPENAI_API_KEY", service="This server")
+    if found is not None:
+        require_consent(url, provider, settings.allow_hosts)
+    return OpenAIClient(found, base_url=url)

@@ -15,12 +15,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from physplan.calls.protocol import ImagePart, Reply, Request, Usage
+from physplan.calls.protocol import IMAGE_TYPES, ImagePart, Reply, Request, Usage
 from physplan.errors import PhysPlanError
 from physplan.files import write_atomic
 
 VERSION = 1
-EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp"}
 
 
 def request_key(provider: str, request: Request) -> str:
@@ -48,7 +47,7 @@ class AnswerStore:
             return Reply(
                 text=reply["text"],
                 images=tuple(self._blob(image) for image in reply["images"]),
-                usage=Usage(**reply["usage"]),
+                usage=Usage(**reply["usage"]) if reply["usage"] else None,
                 model=reply["model"],
                 truncated=reply["truncated"],
             )
@@ -69,7 +68,7 @@ class AnswerStore:
             "reply": {
                 "text": reply.text,
                 "images": [{"digest": i.digest, "media_type": i.media_type} for i in reply.images],
-                "usage": asdict(reply.usage),
+                "usage": asdict(reply.usage) if reply.usage else None,
                 "model": reply.model,
                 "truncated": reply.truncated,
             },
@@ -89,7 +88,7 @@ class AnswerStore:
         return self.folder / "answers" / f"{key}.json"
 
     def _blob_path(self, digest: str, media_type: str) -> Path:
-        return self.folder / "blobs" / f"{digest}.{EXTENSIONS.get(media_type, 'bin')}"
+        return self.folder / "blobs" / f"{digest}.{IMAGE_TYPES.get(media_type, 'bin')}"
 
     def _blob(self, image: dict[str, str]) -> ImagePart:
         path = self._blob_path(image["digest"], image["media_type"])

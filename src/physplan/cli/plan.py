@@ -146,6 +146,7 @@ def _plan(args: argparse.Namespace) -> int:
 
 def _config(args: argparse.Namespace) -> Config:
     """The preset with what the options change, and the video model's own values."""
+    from physplan.calls.addresses import check_url
     from physplan.pipeline.config_loading import load_config
     from physplan.pipeline.defaults import with_defaults
 
@@ -158,6 +159,8 @@ def _config(args: argparse.Namespace) -> Config:
     changes = recipe.overrides(args, **FIELDS)
     if args.temperature is not None:
         changes["reasoner.temperature"] = _temperature(args.temperature)
+    if args.base_url is not None:  # typed here, unlike an address in a config file: a yes to its host
+        changes["runtime.allow_hosts"] = [*(args.allow_host or []), check_url(args.base_url)]
     config = load_config(recipe.source(args), changes)
     if args.ablation:
         name = f"{config.reasoner.name}-{args.ablation}"

@@ -18,6 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--set", action="append", default=[], metavar="FIELD=VALUE", help="any field, such as video.fps=16"
     )
     group.add_argument("--budget", type=float, metavar="USD", help="make no call that could exceed this")
+    group.add_argument(
+        "--allow-host", action="append", metavar="HOST", help="a server of base_url that may be sent a key"
+    )
     return group
 
 
@@ -34,7 +37,8 @@ def overrides(args: argparse.Namespace, **fields: str) -> dict[str, Any]:
     from physplan.pipeline.config_loading import read_assignments
 
     found = read_assignments(args.set)
-    for option, field in {"budget": "runtime.budget", **fields}.items():
+    always = {"budget": "runtime.budget", "allow_host": "runtime.allow_hosts"}
+    for option, field in {**always, **fields}.items():
         if (value := getattr(args, option)) is not None:
             found[field] = value
     return found

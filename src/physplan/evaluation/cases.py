@@ -6,6 +6,7 @@
 
 The key is a hash of the case's identity fields, so a changed field finds no old result. A claim is a lock of
 the operating system on an open file: it vanishes with its process, however that ends, so none is ever stale.
+A result carries a checksum of itself and of the files beside it; a damaged one counts as none.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import logging
 import os
 import re
 import socket
@@ -23,7 +25,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from physplan.errors import PhysPlanError
+from physplan.evaluation.provenance import file_digest
 from physplan.files import write_json
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +78,7 @@ class CaseStore:
 
     folder: Path
     _known: dict[str, Mapping[str, Any]] = field(default_factory=dict, repr=False, compare=False)
+    _damaged: set[str] = field(default_factory=set, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.folder.exists() and not self.folder.is_dir():
@@ -83,21 +89,24 @@ class CaseStore:
         return self.folder / "cases" / case.stem
 
     def result(self, case: Case) -> Mapping[str, Any] | None:
-        """The stored record of the case, or None. A file of another identity is refused, never reused."""
+        """The stored record of the case, or None. A damaged one is named, once, and counts as none."""
         if case.stem not in self._known:
             path = self.directory(case) / "result.json"
             try:
-                record = json.loads(path.read_text())
+                record = json.loads(path.read_bytes())
+                fault = find_fault(record, case, path.parent)
             except FileNotFoundError:
                 return None
-            except (OSError, ValueError) as error:
-                raise PhysPlanError(
-                    f"{path} cannot be read ({error}); delete it to have the case done again."
-                ) from error
-            if record.get("key") != case.key:
-                raise PhysPlanError(f"{path} belongs to another case; delete it to have the case done again.")
-            self._known[case.stem] = record
-        return self._known[case.stem]
+            except ValueError as error:
+                fault = f"it is no JSON: {error}"
+            except OSError as error:
+                raise PhysPlanError(f"{path} cannot be read ({error.strerror}).") from error
+            if not fault:
+                self._known[case.stem] = record
+            elif case.stem not in self._damaged:
+                self._damaged.add(case.stem)
+                LOG.warning("%s is damaged (%s): the case is done again.", path, fault)
+        return self._known.get(case.stem)
 
     def claim(self, case: Case) -> Claim | None:
         """Take the case, or None when another process is doing it just now."""
@@ -127,9 +136,12 @@ class CaseStore:
             "seconds": round(seconds, 6),
             "attempts": attempts,
             "result": dict(result),
+            "files": {path.name: file_digest(path) for path in case_files(self.directory(case))},
         }
+        record["checksum"] = checksum(record)
         write_json(self.directory(case) / "result.json", record)
         self._known[case.stem] = record
+        self._damaged.discard(case.stem)
 
     def write_manifest(self, cases: Sequence[Case]) -> None:
         write_json(
@@ -164,6 +176,39 @@ class CaseStore:
             return "running"
         claim.release()
         return "missing"
+
+
+def case_files(directory: Path) -> list[Path]:
+    """What a case left beside its result; folders (a run's) look after themselves."""
+    own = ("result.json", "claim")
+    if not directory.is_dir():
+        return []
+    return [
+        path
+        for path in sorted(directory.iterdir())
+        if path.is_file() and path.name not in own and not path.name.startswith(".")
+    ]
+
+
+def checksum(record: Mapping[str, Any]) -> str:
+    rest = {name: value for name, value in record.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def find_fault(record: Any, case: Case, directory: Path) -> str | None:
+    """What is wrong with a stored result. One of an older version has no checksum to compare."""
+    if not isinstance(record, dict) or not isinstance(record.get("result"), dict):
+        return "it holds no result"
+    if record.get("key") != case.key:
+        return "it belongs to another case"
+    if "checksum" in record and record["checksum"] != checksum(record):
+        return "its checksum does not fit"
+    for name, digest in record.get("files", {}).items():
+        if not (directory / name).is_file():
+            return f"{name} is not beside it"
+        if file_digest(directory / name) != digest:
+            return f"{name} beside it has changed"
+    return None
 
 
 def check_unique(cases: Sequence[Case]) -> None:

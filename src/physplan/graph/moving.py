@@ -104,12 +104,16 @@ def _undergoes(id: str, law: str, edits: Sequence[GraphEdit]) -> bool:
 def moved(id: str, delta: PhysicalDelta, edits: Sequence[GraphEdit]) -> bool:
     """Whether the edits say that an object is elsewhere: its holder changes, or its place by an unlisted one.
 
-    Of two objects whose relation changes the one that the delta lists has moved; of two listed, the held one.
+    Of two objects whose relation changes the one that the delta lists has moved; of two listed the held one,
+    or the one that the event changes in no other way.
     """
     listed = delta.objects()
     if id not in listed or any(isinstance(edit, Spawn) and edit.id == id for edit in edits):
         return False
     spawned = {edit.id for edit in edits if isinstance(edit, Spawn)}
+    own = [edit for edit in edits if id in edit.targets()]
+    if own and all(isinstance(edit, RelationEdit) and not _holds(edit, id) for edit in own):
+        return True
     for edit in edits:
         if isinstance(edit, RelationEdit) and id in edit.targets():
             other = edit.b if edit.a == id else edit.a

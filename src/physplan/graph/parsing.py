@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -13,14 +12,12 @@ from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import GraphEdit, edits_from_json
 from physplan.graph.errors import LimitError, ParseError
 from physplan.graph.motion import Motion, motions_from_json
-from physplan.graph.reading import Limits, in_file, read_list, read_object
+from physplan.graph.reading import Limits, in_file, read_list, read_object, require_shape
 from physplan.graph.state import StateGraph
 from physplan.graph.text import shorten
 
 T = TypeVar("T")
 _DEFAULT = Limits()
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
-_BRACKETS = re.compile(r"[\[\]{}]")
 _MAX_DIGITS = 400
 
 
@@ -40,7 +37,7 @@ class _BadNumber:
 def parse_json(text: str | bytes, limits: Limits = _DEFAULT) -> Any:
     """Strict JSON: no NaN or Infinity, no key twice, bounded size and depth. Errors name the place."""
     text = _decode(text, limits)
-    _require_depth(text, limits.max_depth)
+    require_shape(text, limits)
     suspects: list[object] = []
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -48,8 +45,8 @@ def parse_json(text: str | bytes, limits: Limits = _DEFAULT) -> Any:
         if len(value) == len(items):
             return value
         duplicated = _Duplicated(value)
-        names = [key for key, _ in items]
-        duplicated.key = next(key for key in value if names.count(key) > 1)
+        seen: set[str] = set()
+        duplicated.key = next(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         suspects.append(duplicated)
         return duplicated
 
@@ -138,17 +135,6 @@ def _decode(text: str | bytes, limits: Limits) -> str:
     elif not text.isascii() and len(text.encode("utf-8", "surrogatepass")) > limits.max_bytes:
         raise too_long
     return text.removeprefix("\ufeff")
-
-
-def _require_depth(text: str, max_depth: int) -> None:
-    """Refuse deep nesting before the parser recurses into it."""
-    if text.count("[") + text.count("{") <= max_depth:
-        return
-    depth = 0
-    for bracket in _BRACKETS.findall(_STRINGS.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
-        if depth > max_depth:
-            raise LimitError("$", f"is nested deeper than {max_depth} levels: flatten it")
 
 
 def _name_place(value: object) -> None:

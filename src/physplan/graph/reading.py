@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ class Limits:
 
     max_bytes: int = 1_000_000
     max_depth: int = 16
+    max_entries: int = 20_000
     max_value: int = 80
     max_text: int = 400
     max_nodes: int = 40
@@ -33,6 +35,7 @@ class Limits:
 Limits.NONE = Limits(
     max_bytes=100_000_000,
     max_depth=100,
+    max_entries=20_000_000,
     max_value=10_000,
     max_text=100_000,
     max_nodes=100_000,
@@ -40,6 +43,25 @@ Limits.NONE = Limits(
     max_edits=1_000_000,
     max_events=10_000,
 )
+
+
+_STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_MARKS = re.compile(r"[\[\]{},]")
+
+
+def require_shape(text: str, limits: Limits) -> None:
+    """Refuse deep nesting and too many entries before a parser makes objects of them."""
+    opened = text.count("[") + text.count("{")
+    if opened <= limits.max_depth and opened + text.count(",") <= limits.max_entries:
+        return
+    depth = entries = 0
+    for mark in _MARKS.finditer(_STRINGS.sub("", text)):
+        depth += {"[": 1, "{": 1, ",": 0}.get(mark[0], -1)
+        entries += mark[0] in "[{,"  # each begins one
+        if depth > limits.max_depth:
+            raise LimitError("$", f"is nested deeper than {limits.max_depth} levels: flatten it")
+        if entries > limits.max_entries:
+            raise LimitError("$", f"has more than {limits.max_entries} entries: answer more briefly")
 
 
 @contextmanager

@@ -115,6 +115,7 @@ class Backends:
             base_url=base_url,
             budget=run.budget,
             prices=run.prices,
+            allow_hosts=run.allow_hosts,
             offline=run.offline,
             policy=CallPolicy(timeout=run.timeout, attempts=run.attempts, at_once=run.at_once),
         )

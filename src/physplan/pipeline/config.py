@@ -98,6 +98,7 @@ class RuntimeConfig:
     local_files_only: bool = runtime(False)
     budget: float | None = runtime(None)  # USD for all calls of the run
     prices: str | None = runtime(None)
+    allow_hosts: tuple[str, ...] = runtime(())  # may be sent a key; not from a file, see docs/security.md
     offline: bool = runtime(False)
     timeout: float = runtime(120.0)
     attempts: int = runtime(5)

@@ -37,6 +37,8 @@ def load_config(source: Source, overrides: Mapping[str, Any] | None = None) -> C
         config = _preset(str(source))
     elif Path(source).suffix in (".yaml", ".yml", ".toml"):
         config = _from_mapping(_read_file(Path(source)), str(source))
+        # Whoever wrote the file may also have written where the key goes: the yes is the user's.
+        config = dataclasses.replace(config, runtime=dataclasses.replace(config.runtime, allow_hosts=()))
     else:
         raise ConfigError(
             f"There is no preset {str(source)!r}. {did_you_mean(str(source), presets.NAMES)} "

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
+from physplan.calls.addresses import chosen_url
 from physplan.calls.gateway import Gateway
 from physplan.calls.settings import CallSettings, connect
 from physplan.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner
@@ -52,7 +52,7 @@ def _paper(kind: type[VLMReasoner], settings: CallSettings) -> VLMReasoner:
 
 
 def _open(kind: type[VLMReasoner], settings: CallSettings) -> VLMReasoner:
-    url = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPEN_URL
+    url = settings.base_url or chosen_url("openai") or OPEN_URL
     gateway = connect("openai", replace(settings, base_url=url))
     return _reasoner(kind, gateway, settings.model or OPEN_MODEL, settings)
 

@@ -152,7 +152,7 @@ class VLMReasoner(Reasoner):
             max_output_tokens=self.max_output_tokens,
         )
         record = self.gateway.ask(request)
-        reply = record.reply
+        reply, used = record.reply, record.reply.usage
         # Instructions are written side by side: they are ordered by event, what comes before them by time.
         order = (1, event, feedback.attempt) if event else (0, next(self._order), 0)
         scene.trace.add(
@@ -163,8 +163,7 @@ class VLMReasoner(Reasoner):
                 "attempt": feedback.attempt,
                 "key": record.key,
                 "served_by": reply.model,
-                "input_tokens": reply.usage.input_tokens,
-                "output_tokens": reply.usage.output_tokens,
+                **({"input_tokens": used.input_tokens, "output_tokens": used.output_tokens} if used else {}),
             },
         )
         if reply.truncated:

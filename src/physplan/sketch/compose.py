@@ -164,6 +164,11 @@ def _weights(leg: Leg, at: Moment) -> list[tuple[Posed, float]]:
             (leg.before, 1 - _smooth((at.progress - 0.9) * 10)),
             (leg.after, _smooth((at.progress - 0.8) * 10)),
         ]
+    if leg.before.cut.size == leg.after.cut.size or LAWS[leg.motion.law].moves:
+        return [
+            (leg.before, 1 - _smooth((at.progress - 0.8) * 5)),
+            (leg.after, _smooth((at.progress - 0.6) * 2.5)),
+        ]
     late, early = _smooth((at.progress - 0.5) * 2), _smooth(at.progress * 2)
     return [(leg.before, 1 - late), (leg.after, early)]
 

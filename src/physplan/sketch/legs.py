@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from physplan.graph import EventChain, Motion, motion, motion_of
+from physplan.graph import EventChain, Motion, motion_of
 from physplan.graph.laws import Phase, Way
 from physplan.graph.motion import LAWS
 from physplan.graph.moving import pivot_of
 from physplan.perception import KeyframeEvidence
 from physplan.sketch.cast import Change, Stage, union
-from physplan.sketch.cuts import Posed, cut_out, foot, halo, overlap, rigid_shift
-from physplan.sketch.pixels import Point, box
+from physplan.sketch.cuts import Cut, Posed, cut_out, foot, halo, overlap, rigid_shift
+from physplan.sketch.pixels import Point, box, placed
 
+SEEN_THROUGH = 0.05  # of an object: so much of it must stand before others
+LOOKS_OTHERWISE = 0.08
+MERGED = 1.5  # times its area: an outline that holds more than the object
 SAME_PLACE = 0.5  # overlap of masks above which two are one outline
 
 
@@ -44,20 +47,17 @@ def legs(chain: EventChain, stage: Stage) -> tuple[dict[str, list[Leg]], list[st
     notes: list[str] = []
     for id, entries in stage.actors.items():
         current = posed_first(id, stage) if id in stage.first.masks else None
-        turned = 0.0  # by events whose keyframe does not show the object
         for change in entries:
-            after = None if change.goes else _posed_after(id, change, current, stage)
-            if after is None and not change.goes:
-                notes.append(f"{id} is not seen in keyframe {change.event + 1}: it stays as it was")
-                turned += _turn(_law(chain, id, change))
-                continue
-            if after is None and current is None:
-                continue
             law = _law(chain, id, change)
-            if law.law == "tip" and turned:
-                law = motion(id, "tip", **{**dict(law.parameters), "angle": _turn(law) + turned})
-            found.setdefault(id, []).append(_leg(chain, stage, id, change, law, current, after))
-            current, turned = after, 0.0
+            after = None if change.goes else _posed_after(id, change, current, stage)
+            if law.law == "tip" and current is not None and _not_by_itself(current, after, chain, change):
+                after = _tipped(current, law)  # what the keyframe does not show, the law does
+            elif after is None and not change.goes:
+                notes.append(f"{id} is not seen in keyframe {change.event + 1}: it stays as it was")
+                continue
+            if after is not None or current is not None:
+                found.setdefault(id, []).append(_leg(chain, stage, id, change, law, current, after))
+            current = after
     return found, notes
 
 
@@ -95,7 +95,18 @@ def _posed_after(id: str, change: Change, before: Posed | None, stage: Stage) ->
         return posed
     dx, dy = rigid_shift(before.cut.mask, mask, others)
     place = (before.cut.centre[0] + dx, before.cut.centre[1] + dy)
+    if _see_through(before.cut, place, posed, _others(stage.first, id)):
+        return posed
     return replace(posed, cut=before.cut, place=place)
+
+
+def _see_through(look: Cut, place: Point, then: Posed, things: Tensor) -> bool:
+    """Glass: where it stands before other things it looks otherwise than it did before none."""
+    layer = placed(look.layer, look.centre, place)
+    common = then.seen & things & (layer[3] > 0.9)
+    if common.sum() < SEEN_THROUGH * then.seen.sum():
+        return False
+    return float((then.around - layer[:3])[:, common].abs().mean()) > LOOKS_OTHERWISE
 
 
 def _others(frame: KeyframeEvidence, id: str) -> Tensor:
@@ -112,8 +123,31 @@ def _law(chain: EventChain, id: str, change: Change) -> Motion:
     return motion_of(id, chain.graphs[change.event], event.delta, event.edits, event.motion)
 
 
-def _turn(law: Motion) -> float:
-    return law.number("angle") if law.law == "tip" else 0.0
+def _not_by_itself(before: Posed, after: Posed | None, chain: EventChain, change: Change) -> bool:
+    """Not found, or found together with others: turning makes nothing larger. The last keyframe counts."""
+    if after is None or change.event + 1 == len(chain.events):
+        return after is None
+    return float(after.cut.mask.sum()) > MERGED * float(before.cut.mask.sum())
+
+
+def _tipped(before: Posed, law: Motion) -> Posed:
+    """The object turned about its foot by the law's angle, as it will stand at the event's end."""
+    foot_there = _foot(before, law)
+    layer = placed(before.cut.layer, before.cut.centre, before.place)
+    turned = placed(layer, foot_there, foot_there, angle=law.number("angle"))
+    mask = turned[3] > 0.5
+    if not mask.any():
+        return before
+    left, top, right, bottom = box(mask)
+    middle = ((left + right) / 2, (top + bottom) / 2)
+    cut = Cut(layer=turned, mask=mask, centre=middle, size=(right - left, bottom - top))
+    nothing = torch.zeros_like(mask)
+    return replace(before, cut=cut, place=middle, seen=nothing, halo=nothing)
+
+
+def _foot(before: Posed, law: Motion) -> Point:
+    x, y = foot(before.cut.mask, right=law.number("angle") > 0)
+    return x + before.place[0] - before.cut.centre[0], y + before.place[1] - before.cut.centre[1]
 
 
 def _leg(
@@ -134,8 +168,7 @@ def _leg(
     end = after.place if after else _goal(law, start, stage) or start
     pivot: Point | None = None
     if law.law == "tip" and before is not None:
-        x, y = foot(before.cut.mask, right=law.number("angle") > 0)
-        pivot = (x + before.place[0] - before.cut.centre[0], y + before.place[1] - before.cut.centre[1])
+        pivot = _foot(before, law)
     elif law.law == "swing" and (holder := pivot_of(id, graph, event.edits)) in stage.first.masks:
         assert holder is not None
         left, _, right, bottom = box(stage.first.masks[holder])

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import email.utils
-import ipaddress
 import re
 import time
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from physplan.calls.protocol import CallFault
 from physplan.calls.secrets import Secret
@@ -28,18 +26,24 @@ def retryable(status: int) -> bool:
 
 def as_fault(error: Exception, *, service: str, secret: Secret | None) -> CallFault:
     """One sentence for any error of an SDK. Raise it `from None`: the original may hold the key."""
+    for own in (error, error.__cause__):
+        if isinstance(own, CallFault):
+            return own
     status = _status(error)
     names = {base.__name__ for base in type(error).__mro__}
     if status is not None:
-        message = f"{service} answered {status}: {_message(error, secret)}"
+        message = f"{service} answered {status}: {plain(_words(error), secret)}"
         if advice := ADVICE.get(status):
             message += f" {advice}"
+        if 300 <= status < 400:
+            to = plain(_headers(error).get("location", "nowhere"), secret)
+            message = f"{service} redirects to {to} Redirects are not followed: the key would go along."
         return CallFault(
             message,
             status=status,
             retry_after=_retry_after(error),
             retryable=retryable(status),
-            billable=False,
+            billable=status < 300,
         )
     if any("Timeout" in name for name in names):
         return CallFault(f"{service} did not answer in time.", retryable=True, billable=True)
@@ -50,20 +54,10 @@ def as_fault(error: Exception, *, service: str, secret: Secret | None) -> CallFa
             billable=True,
         )
     return CallFault(
-        f"{service} sent what its SDK cannot read ({type(error).__name__}: {_message(error, secret)})",
+        f"{service} sent what its SDK cannot read ({type(error).__name__}: {plain(_words(error), secret)})",
         retryable=True,
         billable=True,
     )
-
-
-def is_local(url: str) -> bool:
-    """Whether the server is on this machine or its private network, where tokens have no list price."""
-    host = urlsplit(url).hostname or ""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return "." not in host or host.endswith((".local", ".internal", ".localhost"))
-    return address.is_private or address.is_loopback
 
 
 def _status(error: Exception) -> int | None:
@@ -74,24 +68,36 @@ def _status(error: Exception) -> int | None:
     return None
 
 
-def _message(error: Exception, secret: Secret | None) -> str:
-    text = str(getattr(error, "message", None) or error)
+def _words(error: Exception) -> str:
+    return str(getattr(error, "message", None) or error)
+
+
+def plain(text: str, secret: Secret | None) -> str:
+    """A server's words as one short sentence."""
+    return label(text, secret).rstrip(".") + "."
+
+
+def label(text: str, secret: Secret | None) -> str:
+    """A server's words on one short line: no key, no control characters."""
     text = secret.redact(text) if secret else text
-    text = "".join(c if c.isprintable() else " " for c in text)
+    text = "".join(c if c.isprintable() else " " for c in text[: 10 * LONGEST_MESSAGE])
     text = re.sub(r"\s+", " ", text).strip()
-    return (text[:LONGEST_MESSAGE] + "…" if len(text) > LONGEST_MESSAGE else text).rstrip(".") + "."
+    return text[:LONGEST_MESSAGE] + "…" if len(text) > LONGEST_MESSAGE else text
 
 
 def _retry_after(error: Exception) -> float | None:
     """Seconds from the Retry-After header (a number or a date), or from Google's RetryInfo in the body."""
-    headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", None) or {}
-    if (seconds := _seconds(headers.get("retry-after", ""))) is not None:
+    if (seconds := _seconds(_headers(error).get("retry-after", ""))) is not None:
         return seconds
     for detail in _details(getattr(error, "details", None)):
         delay = str(detail.get("retryDelay", ""))
         if re.fullmatch(r"\d+(\.\d+)?s", delay):
             return float(delay[:-1])
     return None
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    return getattr(getattr(error, "response", None), "headers", None) or {}
 
 
 def _seconds(header: str) -> float | None:

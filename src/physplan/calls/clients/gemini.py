@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import ssl
 import threading
+import warnings
 from functools import cache
 from typing import Any
 
-from physplan.calls.clients.faults import as_fault, is_local
-from physplan.calls.protocol import CallFault, ImagePart, Reply, Request, Usage
+from physplan.calls.addresses import OWN, is_local
+from physplan.calls.clients.faults import as_fault, label, plain
+from physplan.calls.clients.http import bounded, limits_for
+from physplan.calls.protocol import IMAGE_TYPES, CallFault, ImagePart, Reply, Request, Usage
 from physplan.calls.secrets import Secret
+from physplan.calls.usage import read_usage
 from physplan.extras import need_extra
 
 SERVICE = "Gemini"
@@ -19,11 +24,11 @@ SERVICE = "Gemini"
 class GeminiClient:
     provider = "gemini"
 
-    def __init__(self, key: Secret, *, base_url: str | None = None) -> None:
+    def __init__(self, key: Secret, *, base_url: str = OWN["gemini"]) -> None:
         need_extra("google.genai", extra="gemini")
         self._key = key
         self._base_url = base_url
-        self.local = base_url is not None and is_local(base_url)
+        self.local = is_local(base_url)
         self._lock = threading.Lock()
         self._sdk: Any = None
 
@@ -48,22 +53,26 @@ class GeminiClient:
             config.response_modalities = ["IMAGE", "TEXT"]
             config.image_config = types.ImageConfig.model_validate(dict(request.options))
         try:
-            response = self._sdk.models.generate_content(
-                model=request.model, contents=types.Content(role="user", parts=parts), config=config
-            )
+            with limits_for(request):
+                response = self._sdk.models.generate_content(
+                    model=request.model, contents=types.Content(role="user", parts=parts), config=config
+                )
+            return self._read(response, request)
         except Exception as error:
             raise as_fault(error, service=SERVICE, secret=self._key) from None
-        return self._read(response, request)
 
     def ready(self) -> None:
         with self._lock:
             if self._sdk is None:
                 from google import genai
 
+                # The SDK would print a word of the server that it does not know, which may be the key.
+                warnings.filterwarnings("ignore", message=".* is not a valid ", module=r"google\.genai")
                 trust = {"verify": _trusted()}  # the SDK asks for it by two names
                 options = genai.types.HttpOptions(
-                    base_url=self._base_url or None,
+                    base_url=self._base_url,
                     client_args=trust,
+                    httpx_client=bounded(_http().Client)(**trust),
                     async_client_args=trust | {"ssl": _trusted()},
                 )
                 self._sdk = genai.Client(api_key=self._key.reveal(), vertexai=False, http_options=options)
@@ -71,39 +80,58 @@ class GeminiClient:
     def _read(self, response: Any, request: Request) -> Reply:
         candidates = response.candidates or []
         if not candidates:
-            reason = getattr(response.prompt_feedback, "block_reason", None) or "no candidate"
-            raise CallFault(
-                f"{SERVICE} refused the request ({_name(reason)}): reword the prompt or change the image."
-            )
+            reason = _name(getattr(response.prompt_feedback, "block_reason", None) or "no candidate")
+            raise self._refusal(reason, response)
         finish = _name(candidates[0].finish_reason or "STOP")
         parts = (candidates[0].content.parts if candidates[0].content else None) or []
         text = "".join(part.text for part in parts if part.text and not part.thought)
         images = tuple(
-            ImagePart(data=part.inline_data.data, media_type=part.inline_data.mime_type or "image/png")
+            ImagePart(data=part.inline_data.data, media_type=_media_type(part.inline_data.mime_type))
             for part in parts
             if part.inline_data and part.inline_data.data and not part.thought
         )
         if finish not in ("STOP", "MAX_TOKENS") and not text and not images:
-            raise CallFault(f"{SERVICE} gave no answer ({finish}): reword the prompt or change the image.")
+            raise self._refusal(finish, response)
         return Reply(
             text=self._key.redact(text),
             images=images,
-            usage=_usage(response.usage_metadata, len(images)),
-            model=self._key.redact(response.model_version or request.model),
+            usage=_usage(response.usage_metadata, len(images), answered=bool(text)),
+            model=label(response.model_version or request.model, self._key),
             truncated=finish == "MAX_TOKENS",
         )
 
+    def _refusal(self, reason: str, response: Any) -> CallFault:
+        """Answered without an answer, which is charged for like any other."""
+        return CallFault(
+            f"{SERVICE} refused to answer: {plain(reason, self._key)} Reword the prompt or change the image.",
+            status=200,
+            billable=True,
+            usage=_usage(response.usage_metadata, 0, answered=False),
+        )
 
-def _usage(metadata: Any, images: int) -> Usage:
+
+def _usage(metadata: Any, images: int, *, answered: bool) -> Usage | None:
     if metadata is None:
-        return Usage(images=images)
-    drawn = sum(  # generated pictures are priced per picture, not per token
-        detail.token_count or 0
-        for detail in metadata.candidates_tokens_details or []
-        if _name(detail.modality) == "IMAGE"
+        return None
+    details = metadata.candidates_tokens_details or []
+    output = [metadata.candidates_token_count or 0, metadata.thoughts_token_count or 0]
+    return read_usage(
+        taken=metadata.prompt_token_count,
+        given=sum(output) if min(output) >= 0 else None,
+        total=metadata.total_token_count,
+        drawn=sum(detail.token_count or 0 for detail in details if _name(detail.modality) == "IMAGE"),
+        images=images,
+        answered=answered,
     )
-    output = (metadata.candidates_token_count or 0) + (metadata.thoughts_token_count or 0) - drawn
-    return Usage(input_tokens=metadata.prompt_token_count or 0, output_tokens=max(0, output), images=images)
+
+
+def _media_type(named: str | None) -> str:
+    return named if named in IMAGE_TYPES else "application/octet-stream"
+
+
+def _http() -> Any:
+    """The HTTP library of the installed SDK: httpx, or its successor."""
+    return importlib.import_module("httpx2" if importlib.util.find_spec("httpx2") else "httpx")
 
 
 def _name(value: Any) -> str:

@@ -6,23 +6,27 @@ import base64
 import threading
 from typing import Any
 
-from physplan.calls.clients.faults import as_fault, is_local
+from physplan.calls.addresses import OWN, is_local
+from physplan.calls.clients.faults import as_fault, label, plain
+from physplan.calls.clients.http import bounded, limits_for
 from physplan.calls.protocol import CallFault, Reply, Request, Usage
 from physplan.calls.secrets import Secret
+from physplan.calls.usage import read_usage
 from physplan.extras import need_extra
 
 
 class OpenAIClient:
     provider = "openai"
 
-    def __init__(self, key: Secret | None = None, *, base_url: str | None = None) -> None:
+    def __init__(self, key: Secret | None = None, *, base_url: str = OWN["openai"]) -> None:
         need_extra("openai", extra="openai")
         self._key = key or Secret("")
         self._base_url = base_url
-        self.local = base_url is not None and is_local(base_url)
+        self.local = is_local(base_url)
+        own = base_url == OWN["openai"]
         # OpenAI's own newer models know only the new name; other servers know the old one.
-        self._limit_name = "max_tokens" if base_url else "max_completion_tokens"
-        self._service = f"The server at {base_url}" if base_url else "OpenAI"
+        self._limit_name = "max_completion_tokens" if own else "max_tokens"
+        self._service = "OpenAI" if own else f"The server at {base_url}"
         self._lock = threading.Lock()
         self._sdk: Any = None
 
@@ -30,10 +34,11 @@ class OpenAIClient:
         if request.output == "image":
             raise CallFault(f"{self._service} is used for text only: choose another editor for keyframes.")
         try:
-            response = self._sdk.chat.completions.create(timeout=timeout, **self._arguments(request))
+            with limits_for(request):
+                response = self._sdk.chat.completions.create(timeout=timeout, **self._arguments(request))
+            return self._read(response, request)
         except Exception as error:
             raise as_fault(error, service=self._service, secret=self._key) from None
-        return self._read(response, request)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
         content: list[dict[str, Any]] = [{"type": "text", "text": request.text}]
@@ -64,25 +69,43 @@ class OpenAIClient:
 
                 # Local servers take any key, but the SDK insists on one.
                 key = self._key.reveal() or "none"
-                self._sdk = openai.OpenAI(api_key=key, base_url=self._base_url, max_retries=0)
+                self._sdk = openai.OpenAI(
+                    api_key=key,
+                    base_url=self._base_url,
+                    max_retries=0,
+                    http_client=bounded(openai.DefaultHttpxClient)(),
+                )
 
     def _read(self, response: Any, request: Request) -> Reply:
+        """The SDK hands on whatever came as whatever type: each field is looked at before it is used."""
         choices = getattr(response, "choices", None)
-        if not choices or getattr(choices[0], "message", None) is None:
+        message = getattr(choices[0], "message", None) if isinstance(choices, list) and choices else None
+        text = getattr(message, "content", None) or ""
+        refusal = getattr(message, "refusal", None)
+        usage = _usage(getattr(response, "usage", None), answered=bool(text))
+        if not isinstance(choices, list) or message is None or not isinstance(text, str):
             raise CallFault(
                 f"{self._service} answered without a choice: is it an OpenAI-compatible server?",
+                status=200,
                 billable=True,
+                usage=usage,
             )
-        message = choices[0].message
-        if refusal := getattr(message, "refusal", None):
-            raise CallFault(f"{self._service} refused: {self._key.redact(str(refusal))[:200]}", billable=True)
-        usage = response.usage
+        if refusal:
+            said = plain(str(refusal), self._key)
+            raise CallFault(f"{self._service} refused: {said}", status=200, billable=True, usage=usage)
+        model = getattr(response, "model", None)
         return Reply(
-            text=self._key.redact(message.content or ""),
-            usage=Usage(
-                input_tokens=getattr(usage, "prompt_tokens", 0) or 0,
-                output_tokens=getattr(usage, "completion_tokens", 0) or 0,
-            ),
-            model=self._key.redact(response.model or request.model),
-            truncated=choices[0].finish_reason == "length",
+            text=self._key.redact(text),
+            usage=usage,
+            model=label(model if isinstance(model, str) and model else request.model, self._key),
+            truncated=getattr(choices[0], "finish_reason", None) == "length",
         )
+
+
+def _usage(usage: Any, *, answered: bool) -> Usage | None:
+    return read_usage(
+        taken=getattr(usage, "prompt_tokens", None),
+        given=getattr(usage, "completion_tokens", None),
+        total=getattr(usage, "total_tokens", None),
+        answered=answered,
+    )

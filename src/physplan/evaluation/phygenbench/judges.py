@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 
+from physplan.calls.addresses import check_url
 from physplan.calls.gateway import Gateway
 from physplan.calls.protocol import ImagePart, Request
 from physplan.calls.settings import CallSettings, Provider, connect
@@ -87,5 +88,6 @@ def connect_judge(spec: str, folder: Path | None, *, budget: float | None = None
         raise PhysPlanError(
             f"{spec!r} names no judge: write gemini:MODEL, openai:MODEL or openai:MODEL@http://localhost:8000/v1."
         )
-    settings = CallSettings(folder=folder, base_url=match[3], budget=budget)
+    named = (check_url(match[3]),) if match[3] else ()  # typed with the judge: a yes to its host
+    settings = CallSettings(folder=folder, base_url=match[3], allow_hosts=named, budget=budget)
     return VLMJudge(connect(cast(Provider, match[1]), settings), match[2])

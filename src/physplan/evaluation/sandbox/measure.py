@@ -18,7 +18,6 @@ from physplan.evaluation.physics_iq.masks import motion_masks
 from physplan.evaluation.physics_iq.metrics import compare
 from physplan.evaluation.sandbox.arms import Arm
 from physplan.evaluation.sandbox.scenes import Setting
-from physplan.files import atomic_path
 from physplan.pipeline.config import Config
 from physplan.pipeline.sampling import Guide, make_latents
 from physplan.sandbox.outcome import CHANGED, judge, judge_events, object_change
@@ -26,6 +25,7 @@ from physplan.sandbox.truth import object_ids, true_chain, uninvolved
 from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.render import Clip
 from physplan.sandbox.world.scene import Scene
+from physplan.video.files import write_video
 
 SECOND_TAKE = 1
 
@@ -46,8 +46,8 @@ def make_measure(config: Config, arms: Mapping[str, Arm], split: str, *, keep_vi
         video = make_video(here, arm, seed=case.identity["seed"])
         seconds = time.perf_counter() - begun
         if keep_videos:
-            with atomic_path(directory / "video.npz") as path, path.open("wb") as file:
-                np.savez_compressed(file, video=video)
+            frames = torch.from_numpy(video).permute(0, 3, 1, 2) / 255
+            write_video(directory / "video.mp4", frames, fps=config.video.fps or 8)
         return {
             **describe(here.scene),
             **compare_with_truth(here.scene, here.truth, video),
