@@ -55,4 +55,4 @@ class RunFiles:
 
     @cached_property
     def frames(self) -> Tensor | None:
-        return layout.load_video(self.folder.path, layout.VIDEO).frames if self.has("video") else None
+        return layout.load_video(self.folder.path).frames if self.has("video") else None
