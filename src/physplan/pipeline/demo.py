@@ -16,8 +16,8 @@ from physplan.pipeline.events import RunEvent
 from physplan.pipeline.pipeline import PhysPlan, Result
 from physplan.runs import layout
 from physplan.video.files import write_video
-from physplan.video.watching import SIDE, to_watch
 from physplan.video.sheets import Frames, contact_sheet
+from physplan.video.watching import SIDE, to_watch
 
 PROMPT = "an ice cube melting in the sun"
 SCENES = {"tray": 0, "cloth": 1, "glass": 2}  # variant of the world's ice scenes: number of the scene

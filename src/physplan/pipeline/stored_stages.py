@@ -29,8 +29,8 @@ from physplan.reasoning import PlanRecord, Step
 from physplan.runs import PeakMemory, file_digest, layout
 from physplan.video.decoding import load_latents, save_latents
 from physplan.video.files import run_metadata, write_video
-from physplan.video.watching import to_watch
 from physplan.video.sheets import Frames, contact_sheet
+from physplan.video.watching import to_watch
 
 Made = tuple[list[Path], list[str]]  # files, notes
 
