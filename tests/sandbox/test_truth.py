@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -189,3 +191,12 @@ def test_ids_are_stable_and_name_every_object() -> None:
     ids = object_ids(world)
     assert set(true_graph(world).ids) == {ids[key] for key in ("table", *world.things)}
     assert "puddle" in ids  # spawned later
+
+
+def test_no_phenomenon_stands_twice_in_the_rules() -> None:
+    """YAML takes the last of two equal keys without a word."""
+    text = files("physplan.sandbox").joinpath("rules.yaml").read_text("utf-8")
+    names = re.findall(r"^(?:  )?(\w+):(?=\n|  #| .*$)", text, flags=re.MULTILINE)
+    twice = {name for name in load_rules().phenomena if text.count(f"\n  {name}:\n") != 1}
+    assert not twice
+    assert names.count("phenomena") == names.count("kinds") == 1

@@ -21,7 +21,7 @@ TURNS = {
     "lying on its side": 90.0,
     "tipped over": 90.0,
 }
-SIZES = {"smaller": (0.86, 0.82), "larger": (1.15, 1.15), "short": (0.22, 0.85)}
+SIZES = {"smaller": (0.86, 0.80), "larger": (1.15, 1.15), "short": (0.22, 0.85)}
 #: How full a vessel gets, as a share of its height, and how much "a little higher" is.
 LEVELS = {"half full": 0.38, "well filled": 0.60, "nearly full": 0.68, "full to the brim": 0.94}
 A_LITTLE = 0.07

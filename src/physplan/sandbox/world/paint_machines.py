@@ -60,7 +60,8 @@ def seesaw(p: Brush) -> Iterator[Layer]:
     """A board with rims on a wedge; it is tilted by `level` radians, clockwise, about the wedge's tip."""
     height = float(p.look["height"])
     top = p.b - height
-    yield shaded(p, shapes.trapezoid(p.u, p.v - p.b + 0.5 * height, 1.0, 0.75 * height, 0.5 * height))
+    wedge = shapes.trapezoid(p.u, p.v - p.b + 0.5 * height, 1.0, 0.75 * height, 0.5 * height)
+    yield shaded(p, wedge, np.clip(p.color * 0.7, 0, 1))
     c, s = np.cos(p.level), np.sin(p.level)
     ru, rv = c * p.u + s * (p.v - top), -s * p.u + c * (p.v - top)
     half = float(p.look["half"])
@@ -68,8 +69,7 @@ def seesaw(p: Brush) -> Iterator[Layer]:
     for side in (-1.0, 1.0):
         rim = shapes.box(ru - side * (half - 0.9), rv + BOARD + RIM, 0.9, RIM, 0.5)
         board = np.minimum(board, rim)
-    light = np.clip(p.color * 0.45 + 0.42, 0, 1)
-    yield shaded(p, board, light)
+    yield shaded(p, board)
     yield Layer(shapes.circle(p.u, p.v - top + BOARD, 1.5), rgb(0.2, 0.2, 0.22))
 
 

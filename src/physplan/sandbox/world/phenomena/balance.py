@@ -104,7 +104,7 @@ class Balance:
                 "balance",
                 layout,
                 x=x,
-                w=2 * arm,
+                w=2 * arm + 4,
                 h=pillar,
                 level=angle,
                 color=layout.rgb("balance"),

@@ -57,7 +57,7 @@ class Cascade:
         w = rng.uniform(11.8, 12.6)
         glass = first + 2 * step + THICK / 2 + rng.uniform(2.2, 3.0) + w / 2
         return {
-            "shelf_w": first - 3.4,
+            "shelf_w": first - 4.8,
             "shelf_h": rng.uniform(9.0, 10.0),
             "x": rng.uniform(7.2, 8.0),
             "r": rng.uniform(6.2, 6.6),
@@ -66,7 +66,7 @@ class Cascade:
             "glass": glass,
             "w": w,
             "h": rng.uniform(20.5, 22),
-            "level": rng.uniform(0.66, 0.78),
+            "level": rng.uniform(0.73, 0.80),
             "below": rng.uniform(79.5, 80.5),
             "below_w": rng.uniform(27, 29),
         }

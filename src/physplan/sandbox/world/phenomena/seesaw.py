@@ -36,7 +36,7 @@ class Seesaw:
     crowd = 4
 
     def values(self, variant: str, rng: np.random.Generator) -> dict[str, float]:
-        pivot = rng.uniform(45.5, 47)
+        pivot = rng.uniform(45.2, 46.2)
         height = rng.uniform(9.0, 9.8)
         return {
             "pivot": pivot,
@@ -45,13 +45,13 @@ class Seesaw:
             "w": rng.uniform(12.2, 13.2),
             "h": rng.uniform(13, 14),
             "drop": rng.uniform(16, 18),
-            "r": rng.uniform(6.2, 6.7),
+            "r": rng.uniform(6.0, 6.4),
             "big": rng.uniform(17.5, 18.5),
             "anchor": rng.uniform(3, 4),
-            "candle": rng.uniform(12.5, 13.5),
+            "candle": rng.uniform(11.3, 12.0),
             "candle_w": rng.uniform(8.4, 9.4),
-            "crate": rng.uniform(82.0, 82.6),
-            "crate_w": rng.uniform(24, 25),
+            "crate": rng.uniform(83.0, 83.4),
+            "crate_w": rng.uniform(23.2, 24),
             "crate_h": rng.uniform(16, 18),
         }
 
@@ -66,12 +66,13 @@ class Seesaw:
 
     def things(self, variant: str, layout: Layout) -> dict[str, Thing]:
         small, large = {"extent": "small"}, {"extent": "large"}
+        tipped = {"configuration": "tipped to the right"}
         things = {
             "thread": Thing(category="thread", color="white"),
             "candle": Thing(category="candle", color=layout.colors["candle"]),
             "flame": Thing(category="flame", color="orange"),
             "weight": Thing(category="weight", color=layout.colors["weight"], attributes=small),
-            "seesaw": Thing(category="seesaw", color=layout.colors["seesaw"]),
+            "seesaw": Thing(category="seesaw", color=layout.colors["seesaw"], attributes=tipped),
         }
         if variant == "heavy":
             things["load"] = Thing(category="weight", color=layout.colors["weight"], attributes=large)
