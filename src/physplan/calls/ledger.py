@@ -87,13 +87,24 @@ class Totals:
 
 
 class Ledger:
-    """Entries in a JSON-lines file, or in memory only when there is no path."""
+    """Entries in a JSON-lines file, or in memory only when there is no path.
 
-    def __init__(self, path: str | os.PathLike[str] | None = None, *, budget: float | None = None) -> None:
+    `total` is the ledger of several runs together: what is written here is written there too, so that its
+    budget holds for all of them.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        budget: float | None = None,
+        total: Ledger | None = None,
+    ) -> None:
         if budget is not None and not 0 <= budget < float("inf"):
             raise PhysPlanError(f"The budget must be an amount in USD, 0 or more, not {budget}.")
         self.path = Path(path) if path is not None else None
         self.budget = budget
+        self.total = total
         self._entries: dict[str, Entry] = {}
         self._read_to = 0
         self._lock = threading.Condition()
@@ -116,14 +127,30 @@ class Ledger:
             usd=worst_usd,
             time=round(time.time(), 3),
         )
+        self._wait_for(entry)
+        if self.total is not None:
+            try:
+                self.total._wait_for(entry)
+            except BaseException:
+                self._end(entry, replace(entry, outcome="failed", usd=0.0))
+                raise
+        return entry
+
+    def _wait_for(self, entry: Entry) -> None:
         with self._lock:
             while not self._reserve(entry):
                 self._lock.wait()
-        return entry
 
     def end(self, entry: Entry, **result: Any) -> Entry:
         """Replace the reservation of `entry` by what happened."""
         ended = replace(entry, **result)
+        try:
+            return self._end(entry, ended)
+        finally:
+            if self.total is not None:
+                self.total._end(entry, ended)
+
+    def _end(self, entry: Entry, ended: Entry) -> Entry:
         with self._lock:
             try:
                 with self._writing() as file:
