@@ -205,9 +205,7 @@ def test_a_wrong_place_is_one_sentence(source: str, message: str) -> None:
 def test_an_unknown_family_is_answered_with_the_nearest() -> None:
     with pytest.raises(PhysPlanError, match=r"no video family called 'cogvideo'. Did you mean 'cogvideox'"):
         FAMILIES.load("cogvideo")
-    with pytest.raises(
-        PhysPlanError, match=r"No video family loads a WanPipelin. Did you mean 'WanP"
-    ):
+    with pytest.raises(PhysPlanError, match=r"No video family loads a WanPipelin. Did you mean 'WanP"):
         family_of("WanPipelin")
 
 
