@@ -222,8 +222,69 @@ def test_a_damaged_stored_answer_is_named(tmp_path: Path) -> None:
     Gateway(Counting(), store=store).ask(ASK)
     [path] = (tmp_path / "answers").iterdir()
     path.write_text("{}")
+    client = Counting()
     with pytest.raises(PhysPlanError, match=f"{path.name}.*delete it"):
-        Gateway(Counting(), store=store).ask(ASK)
+        Gateway(client, store=store).ask(ASK)
+    assert client.calls == 0, "what was paid for is not paid for again unasked"
+
+
+def test_every_damaged_byte_of_a_stored_answer_is_noticed(tmp_path: Path) -> None:
+    store = AnswerStore(tmp_path)
+    expected = Gateway(Counting(), store=store).ask(ASK).reply
+    [path] = (tmp_path / "answers").iterdir()
+    whole, noticed = path.read_bytes(), 0
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        try:
+            assert store.get(path.stem) == expected, "only white space may differ"
+        except PhysPlanError:
+            noticed += 1
+    assert noticed >= len(whole) - 60
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(PhysPlanError, match="damaged"):
+        store.get(path.stem)
+
+
+def test_an_answer_of_the_first_version_has_no_checksum_and_is_read(tmp_path: Path) -> None:
+    store = AnswerStore(tmp_path)
+    expected = Gateway(Counting(), store=store).ask(ASK).reply
+    [path] = (tmp_path / "answers").iterdir()
+    record = json.loads(path.read_bytes())
+    del record["sha256"]
+    path.write_text(json.dumps(record))
+    assert Gateway(Counting(), store=store).ask(ASK).reply == expected
+
+
+def test_a_damaged_picture_is_noticed(tmp_path: Path) -> None:
+    class Drawing(Counting):
+        def complete(self, request: Request, *, timeout: float) -> Reply:
+            return Reply(images=(ImagePart(data=PNG, media_type="image/png"),))
+
+    store = AnswerStore(tmp_path)
+    draw = replace(ASK, output="image")
+    Gateway(Drawing(), store=store).ask(draw)
+    [path] = (tmp_path / "blobs").iterdir()
+    path.write_bytes(PNG.replace(b"not", b"now"))
+    with pytest.raises(PhysPlanError, match=f"{path.name} is gone or damaged"):
+        Gateway(Drawing(), store=store).ask(draw)
+
+
+def test_a_call_that_was_cut_off_and_asked_again_stays_at_its_worst_case(tmp_path: Path) -> None:
+    store, ledger = AnswerStore(tmp_path), Ledger(tmp_path / "ledger.jsonl")
+    key = request_key("gemini", ASK)
+    ledger.begin(key=key, purpose="test", provider="gemini", model=MODEL, attempt=1, worst_usd=0.5)
+    for _ in range(3):  # asked again, then replayed: nothing may take the second answer for the first's
+        Gateway(Counting(), store=store, ledger=Ledger(tmp_path / "ledger.jsonl")).ask(ASK)
+    totals = Ledger(tmp_path / "ledger.jsonl").totals()
+    assert (totals.calls, totals.cut_off) == (1, 1)
+    assert totals.usd > 0.5
+
+
+def test_a_question_that_another_process_is_asking_is_waited_for_only_so_long(tmp_path: Path) -> None:
+    store = AnswerStore(tmp_path)
+    policy = CallPolicy(timeout=0.1, attempts=1, first_wait=0.0, longest_wait=0.0)
+    with store.asking(request_key("gemini", ASK), patience=1), pytest.raises(PhysPlanError, match="Another"):
+        Gateway(Counting(), store=AnswerStore(tmp_path), policy=policy).ask(ASK)
 
 
 def test_waits_grow_and_stay_below_the_limit() -> None:

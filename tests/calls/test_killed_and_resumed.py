@@ -89,3 +89,38 @@ def test_what_was_cut_off_in_flight_stays_in_the_books(tmp_path: Path) -> None:
     assert entry.usd is not None
     assert entry.usd > 0
     assert json.loads((folder / "ledger.jsonl").read_text())["purpose"] == "parse"
+    with GeminiServer(melting.respond) as server:
+        assert start(server, folder, tmp_path / "plan.json").wait(240) == 0
+    totals = Ledger(folder / "ledger.jsonl").totals()
+    assert (totals.calls, totals.cut_off) == (8, 1), "asked again, and the one before is counted"
+    assert totals.usd > entry.usd
+
+
+DIES = """
+import os, signal, sys
+from physplan.calls import store
+from physplan.calls.settings import CallSettings, connect
+from physplan.calls.protocol import Request
+sync = store._sync
+def die(*paths):
+    if any(path.suffix == store.PART for path in paths):
+        os.kill(os.getpid(), signal.SIGKILL)
+    sync(*paths)
+if sys.argv[3] == "die":
+    store._sync = die
+gateway = connect("gemini", CallSettings(base_url=sys.argv[1], folder=sys.argv[2]))
+print(gateway.ask(Request(purpose="p", model="gemini-3-flash-preview", text="t")).reply.text)
+"""
+
+
+def test_an_answer_that_was_written_but_not_yet_in_its_place_is_found(tmp_path: Path) -> None:
+    with GeminiServer(lambda asked: Answer(text="the answer")) as server:
+        command = [sys.executable, "-c", DIES, server.url, str(tmp_path / "calls")]
+        environ = {**os.environ, "GEMINI_API_KEY": server.key}
+        assert subprocess.run([*command, "die"], env=environ, timeout=240).returncode == -signal.SIGKILL
+        assert not stored(tmp_path / "calls")
+        again = subprocess.run([*command, "live"], env=environ, timeout=240, capture_output=True, text=True)
+        assert again.stdout.strip() == "the answer"
+        assert len(server.asked) == 1
+    totals = Ledger(tmp_path / "calls" / "ledger.jsonl").totals()
+    assert (totals.calls, totals.cut_off) == (1, 0), "and its price is the one that was paid"

@@ -12,8 +12,10 @@ import pytest
 from PIL import Image
 
 from loopback import Answer, GeminiServer
+from physplan.calls.ledger import Ledger
 from physplan.errors import PhysPlanError
 from physplan.evaluation.cost import read_runs
+from physplan.evaluation.money import open_total, total_settings
 from physplan.evaluation.preset_generator import use_preset
 from physplan.evaluation.videos import probe
 from physplan.pipeline.demo import PROMPT, SCENES, first_frame
@@ -131,7 +133,7 @@ def test_videos_of_someone_else_are_not_overwritten(physics_iq, tmp_path: Path) 
         (("--generate", "sandboks"), "There is no preset 'sandboks'"),
         (("--generate", "sandbox", "--set", "video.frames=3"), "There is no setting video.frames"),
         (("--generate", "sandbox", "--set", "video.fit=crop"), "Give --fit instead"),
-        (("--generate", "my:model", "--method", "base"), "--method and --set are for presets"),
+        (("--generate", "my:model", "--method", "base"), "--method, --set and --budget are for presets"),
         (("--generate-only",), "--generate-only needs --generate"),
     ],
 )
@@ -174,6 +176,57 @@ def test_a_prompt_that_cannot_be_planned_fails_alone_and_is_named(tmp_path: Path
     (run,) = read_runs([tmp_path / "v.cases"])
     assert run.method == "physplan"
     assert run.events > 0
+
+
+@trained
+def test_one_budget_holds_for_all_videos(tmp_path: Path, evaluate_command, monkeypatch) -> None:
+    """The second video is refused for what the first has paid, and nothing is paid twice."""
+    (tmp_path / "data").mkdir()
+    prompts = [{"caption": PROMPT}, {"caption": f"{PROMPT} today"}]
+    (tmp_path / "data" / "prompts.json").write_text(json.dumps(prompts))
+    (tmp_path / "frames").mkdir()
+    for n in (1, 2):
+        first_frame("tray", SCENES["tray"]).save(tmp_path / "frames" / f"first_frame_{n}.png")
+    command = ("phygenbench", "--data", tmp_path / "data", "--first-frames", tmp_path / "frames")
+    command += ("--videos", tmp_path / "v", "--generate", "sandbox", *STEPS)
+    command += ("--set", "guidance.schedule={layout_steps: 1, guided_steps: 1, repeats: 1}")
+
+    def refuse(asked):  # planning fails after its first, dear answer
+        return Answer(text="no", tokens=(1000, 16_000), finish="refused")
+
+    with GeminiServer(refuse) as server:
+        monkeypatch.setenv("GEMINI_API_KEY", server.key)
+        command += ("--set", "reasoner.name=paper", "--set", f"reasoner.base_url={server.url}")
+        code, _, err = evaluate_command(*command, "--budget", 0.1)
+        assert code == 2, err
+        asked = len(server.asked)
+        spent = Ledger(tmp_path / "v.cases" / "ledger.jsonl").totals().usd
+        runs = [
+            Ledger(path).totals().usd
+            for path in (tmp_path / "v.cases").glob("cases/*/run/calls/ledger.jsonl")
+        ]
+        assert 0.04 < spent <= 0.1, err
+        assert sum(runs) == pytest.approx(spent)
+        assert sorted(runs)[0] == 0  # the second made no call
+        code, _, err = evaluate_command(*command, "--budget", spent)
+        assert f"The budget of {spent:.4f} USD stops before the next call" in err
+        assert len(server.asked) == asked
+
+
+def test_the_money_of_runs_from_before_there_was_a_total_is_taken_over_once(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        ledger = Ledger(tmp_path / "cases" / name / "run" / "calls" / "ledger.jsonl")
+        call = {"key": name, "purpose": "plan", "provider": "gemini", "model": "m", "attempt": 1}
+        ledger.end(ledger.begin(**call, worst_usd=0.5), outcome="answered", usd=0.25)
+    assert open_total(tmp_path).totals().usd == 0.5
+    assert open_total(tmp_path).totals().usd == 0.5
+
+
+def test_a_worker_that_does_not_see_the_common_ledger_makes_no_video(tmp_path: Path) -> None:
+    changes = {"video.num_inference_steps": 10, **total_settings(tmp_path / "elsewhere", 1.0)}
+    make_generator = use_preset("sandbox", method="base", overrides=changes)[0]
+    with pytest.raises(PhysPlanError, match="is not to be seen from this worker"):
+        make_generator()
 
 
 @trained

@@ -213,3 +213,11 @@ def test_a_mask_smaller_than_half_a_cell_is_not_lost():
     mask[9:11, 9:11] = True
     assert mask_on_grid(mask, (4, 4)).nonzero().tolist() == [[1, 1]]
     assert not mask_on_grid(torch.zeros(32, 32, dtype=torch.bool), (4, 4)).any()
+
+
+def test_an_unknown_term_is_answered_with_the_nearest():
+    from physplan.errors import PhysPlanError
+    from physplan.guidance.measurement import term_named
+
+    with pytest.raises(PhysPlanError, match=r"no term 'postion'. Did you mean 'position'"):
+        term_named("postion")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from physplan.graph import Term
 from physplan.guidance import MeasureConfig
-from physplan.guidance.measurement import Comparison, compare
+from physplan.guidance.comparison import Comparison, compare
 from physplan.guidance.objective import measure_frame
 from physplan.guidance.terms import centroid, depth_gap
 

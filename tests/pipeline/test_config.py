@@ -23,6 +23,7 @@ RUNTIME = {
     "preset", "reasoner.base_url", "editor.base_url", "runtime.device", "runtime.offload", "runtime.tiling",
     "runtime.slicing", "runtime.checkpointing", "runtime.keep_encoders", "runtime.keep_models",
     "runtime.local_files_only", "runtime.budget", "runtime.prices", "runtime.offline", "runtime.timeout",
+    "runtime.total_budget", "runtime.total_ledger",
     "runtime.attempts", "runtime.at_once", "runtime.threads", "runtime.allow_hosts",
 }  # fmt: skip
 

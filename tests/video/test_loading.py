@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from tests.tiny_models import NAMES, prepare
 
 from physplan.errors import PhysPlanError
+from physplan.video.families import FAMILIES, family_of
 from physplan.video.families.base import FamilyModel
 from physplan.video.loading import LoadOptions, load_video_model
 from physplan.video.protocol import VideoModel
@@ -138,6 +139,13 @@ def text_to_video(copy: Path) -> None:
     (copy / "model_index.json").write_text(json.dumps({**index, "_class_name": "CogVideoXPipeline"}))
 
 
+def misspelt(copy: Path) -> None:
+    index = json.loads((copy / "model_index.json").read_text())
+    (copy / "model_index.json").write_text(
+        json.dumps({**index, "_class_name": "CogVideoXImage2VideoPipeline"})
+    )
+
+
 def torn_index(copy: Path) -> None:
     (copy / "model_index.json").write_text("{")
 
@@ -163,6 +171,7 @@ def no_autoencoder(copy: Path) -> None:
     [
         (only_pickles, r"transformer has its weights as a pickle \(.*\.bin\).*: use a safetensors version"),
         (text_to_video, r"is a CogVideoXPipeline, not an image-to-video model that PhysPlan knows: use"),
+        (misspelt, r"PhysPlan knows.*Did you mean 'CogVideoXImageToVideoPipeline'"),
         (torn_index, r"model_index.json is not valid JSON: fetch the model again"),
         (torn_weights, r"does not load \(.*\): fetch it again"),
         (
@@ -191,6 +200,13 @@ def test_a_wrong_place_is_one_sentence(source: str, message: str) -> None:
     with pytest.raises(PhysPlanError, match=message) as caught:
         load_video_model(source, LoadOptions(local_files_only=True))
     assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_family_is_answered_with_the_nearest() -> None:
+    with pytest.raises(PhysPlanError, match=r"no video family called 'cogvideo'. Did you mean 'cogvideox'"):
+        FAMILIES.load("cogvideo")
+    with pytest.raises(PhysPlanError, match=r"No video family loads a WanPipelin. Did you mean 'WanP"):
+        family_of("WanPipelin")
 
 
 def test_a_folder_of_something_else_is_one_sentence(tmp_path: Path) -> None:

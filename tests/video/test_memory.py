@@ -132,3 +132,20 @@ def test_a_published_model_is_estimated_without_being_fetched(name: str, billion
     found = estimate_preset(published_model(name), gradient_mode="direct")
     assert found.weights / 2e9 == pytest.approx(billions, rel=0.05)
     assert found.peak < 80_000_000_000
+
+
+def test_attention_on_shapes_keeps_no_matrix_and_real_attention_is_left_alone() -> None:
+    from torch.nn import functional as F
+
+    def kept(device: str) -> list[torch.Size]:
+        shapes: list[torch.Size] = []
+        x = torch.zeros(1, 2, 64, 8, device=device, requires_grad=True)
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: shapes.append(t.shape) or t, lambda t: t):
+            F.scaled_dot_product_attention(x, x, x)
+        return shapes
+
+    assert (1, 2, 64, 64) not in kept("meta")
+    assert len(kept("meta")) == 5
+    x = torch.randn(1, 2, 4, 8)
+    scores = torch.softmax(x @ x.mT / 8**0.5, dim=-1)
+    torch.testing.assert_close(F.scaled_dot_product_attention(x, x, x), scores @ x)

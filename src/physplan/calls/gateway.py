@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -40,6 +39,11 @@ class CallPolicy:
             raise PhysPlanError("A call's time limit and waits are seconds, above 0 and at most a day.")
         if not (1 <= self.attempts <= 100 and 1 <= self.at_once <= 1000):
             raise PhysPlanError("A call takes 1 to 100 attempts, and 1 to 1000 calls can run at once.")
+
+    @property
+    def patience(self) -> float:
+        """The longest that all attempts of one call can take: as long is another process waited for."""
+        return self.attempts * (self.timeout + self.longest_wait)
 
     def wait(self, attempt: int, fault: CallFault) -> float:
         """Seconds before the next attempt: what the server asks for, else exponential with jitter."""
@@ -82,29 +86,39 @@ class Gateway:
         self._sleep = sleep
         self._slots = threading.BoundedSemaphore(self.policy.at_once)
         self._lock = threading.Lock()
-        self._asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._waiting = 0
         self._waiting_since = 0.0
 
     def ask(self, request: Request) -> CallRecord:
         """The answer to `request`: from the store, else from the model, and stored before it is returned."""
         key = request_key(self.client.provider, request)
-        with self._lock:
-            asking = self._asking[key]
-        with asking:  # the same question twice at once is asked once
-            started = time.perf_counter()
-            reply = self.store.get(key) if self.store else None
-            stored = reply is not None
-            if reply and self.store:
-                cost = self.store.cost(key)
-                self.ledger.settle(key, usd=cost["usd"], seconds=cost["seconds"], **_counts(reply.usage))
-            if reply is None:
-                reply = self._call(key, request)
-            seconds = time.perf_counter() - started
+        started = time.perf_counter()
+        reply, stored = self._stored(key), True
+        if reply is None:
+            reply, stored = self._ask_once(key, request)
+        seconds = time.perf_counter() - started
         record = CallRecord(key=key, request=request, reply=reply, stored=stored, seconds=seconds)
         if self.on_call:
             self.on_call(record)
         return record
+
+    def _ask_once(self, key: str, request: Request) -> tuple[Reply, bool]:
+        """The answer, and whether another thread or process got it while this one waited for its turn."""
+        if self.store is None:
+            return self._call(key, request), False
+        with self.store.asking(key, patience=self.policy.patience):
+            if reply := self._stored(key):
+                return reply, True
+            self.ledger.abandon(key)
+            self.store.keep(request.images)
+            return self._call(key, request), False
+
+    def _stored(self, key: str) -> Reply | None:
+        reply = self.store.get(key) if self.store else None
+        if reply and self.store:
+            cost = self.store.cost(key)
+            self.ledger.settle(key, usd=cost["usd"], seconds=cost["seconds"], **_counts(reply.usage))
+        return reply
 
     def _call(self, key: str, request: Request) -> Reply:
         self.client.ready()

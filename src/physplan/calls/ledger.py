@@ -18,9 +18,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
 
+from filelock import FileLock, Timeout
+
 from physplan.errors import PhysPlanError
 
-Outcome = Literal["open", "answered", "failed", "unknown"]
+PATIENCE = 60.0  # seconds; a line is written in milliseconds
+# open: under way, or cut off by a kill; lost: cut off, as was seen when the question was asked again.
+Outcome = Literal["open", "answered", "failed", "unknown", "lost"]
 
 
 class BudgetExceeded(PhysPlanError):
@@ -66,7 +70,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """`calls` were answered; `retries` are attempts after a call's first; `unpriced` have no known price."""
+    """`calls` were answered; `retries` are attempts after a call's first; `unpriced` have no known price.
+
+    `cut_off` were asked by a process that was killed before it had the answer: at their worst case.
+    """
 
     calls: int = 0
     retries: int = 0
@@ -76,16 +83,28 @@ class Totals:
     seconds: float = 0.0
     usd: float = 0.0
     unpriced: int = 0
+    cut_off: int = 0
 
 
 class Ledger:
-    """Entries in a JSON-lines file, or in memory only when there is no path."""
+    """Entries in a JSON-lines file, or in memory only when there is no path.
 
-    def __init__(self, path: str | os.PathLike[str] | None = None, *, budget: float | None = None) -> None:
+    `total` is the ledger of several runs together: what is written here is written there too, so that its
+    budget holds for all of them.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        budget: float | None = None,
+        total: Ledger | None = None,
+    ) -> None:
         if budget is not None and not 0 <= budget < float("inf"):
             raise PhysPlanError(f"The budget must be an amount in USD, 0 or more, not {budget}.")
         self.path = Path(path) if path is not None else None
         self.budget = budget
+        self.total = total
         self._entries: dict[str, Entry] = {}
         self._read_to = 0
         self._lock = threading.Condition()
@@ -108,14 +127,30 @@ class Ledger:
             usd=worst_usd,
             time=round(time.time(), 3),
         )
+        self._wait_for(entry)
+        if self.total is not None:
+            try:
+                self.total._wait_for(entry)
+            except BaseException:
+                self._end(entry, replace(entry, outcome="failed", usd=0.0))
+                raise
+        return entry
+
+    def _wait_for(self, entry: Entry) -> None:
         with self._lock:
             while not self._reserve(entry):
                 self._lock.wait()
-        return entry
 
     def end(self, entry: Entry, **result: Any) -> Entry:
         """Replace the reservation of `entry` by what happened."""
         ended = replace(entry, **result)
+        try:
+            return self._end(entry, ended)
+        finally:
+            if self.total is not None:
+                self.total._end(entry, ended)
+
+    def _end(self, entry: Entry, ended: Entry) -> Entry:
         with self._lock:
             try:
                 with self._writing() as file:
@@ -127,14 +162,21 @@ class Ledger:
 
     def settle(self, key: str, **result: Any) -> None:
         """Close the attempt whose answer was stored by a process that was killed before it could say so."""
-        left = [entry for entry in self.entries() if entry.key == key and entry.outcome == "open"]
-        if left:
+        if left := self._open(key):
             self.end(left[-1], outcome="answered", status=200, **result)
+
+    def abandon(self, key: str) -> None:
+        """The question is about to be asked again: whoever asked it before was killed, and has no answer."""
+        for entry in self._open(key):
+            self.end(entry, outcome="lost")
+
+    def _open(self, key: str) -> list[Entry]:
+        return [entry for entry in self.entries() if entry.key == key and entry.outcome == "open"]
 
     def entries(self) -> tuple[Entry, ...]:
         with self._lock:
             if self.path is not None and self.path.exists():
-                with self.path.open("rb") as file, _locked(file, shared=True):
+                with self.path.open("rb") as file:  # without the lock: only complete lines are read
                     self._read_new(file)
             return tuple(self._entries.values())
 
@@ -174,6 +216,8 @@ class Ledger:
             cut_off = file.seek(0, os.SEEK_END) > self._read_to
             file.write(b"\n" * cut_off + _line(entry) + b"\n")
             file.flush()
+            if entry.outcome == "open":
+                os.fsync(file.fileno())  # before the call: a loss of power must not forget it
             self._read_to = file.tell()
 
     @contextmanager
@@ -184,9 +228,12 @@ class Ledger:
                 return
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                with self.path.open("a+b") as file, _locked(file):
+                lock = self.path.with_name(f"{self.path.name}.lock")
+                with FileLock(lock, timeout=PATIENCE, poll_interval=0.005), self.path.open("a+b") as file:
                     self._read_new(file)
                     yield file
+            except Timeout:
+                raise PhysPlanError(f"Another process holds the ledger {self.path}: end it.") from None
             except OSError as error:
                 raise PhysPlanError(f"The ledger {self.path} cannot be written: {error.strerror}.") from None
 
@@ -223,18 +270,5 @@ def total(entries: tuple[Entry, ...]) -> Totals:
         seconds=round(sum(entry.seconds for entry in entries), 3),
         usd=round(sum(entry.usd or 0.0 for entry in entries), 6),
         unpriced=sum(entry.usd is None for entry in answered),
+        cut_off=sum(entry.outcome in ("open", "lost") for entry in entries),
     )
-
-
-@contextmanager
-def _locked(file: IO[bytes], *, shared: bool = False) -> Iterator[None]:
-    try:
-        import fcntl
-    except ImportError:  # Windows: threads are still kept apart, processes are not
-        yield
-        return
-    fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(file, fcntl.LOCK_UN)

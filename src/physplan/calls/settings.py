@@ -16,6 +16,7 @@ from physplan.calls.prices import PriceTable
 from physplan.calls.protocol import Client
 from physplan.calls.secrets import load_secret, need_secret
 from physplan.calls.store import AnswerStore
+from physplan.errors import PhysPlanError
 
 Provider = Literal["gemini", "openai"]
 LEDGER = "ledger.jsonl"
@@ -30,6 +31,8 @@ class CallSettings:
     base_url: str | None = None
     allow_hosts: tuple[str, ...] = ()  # that may be sent a key, beside the provider's own and this machine
     budget: float | None = None  # USD, over all calls of the folder's ledger
+    total_budget: float | None = None  # USD, over all calls that are in `total_ledger` too
+    total_ledger: str | os.PathLike[str] | None = None  # of several runs together
     prices: str | os.PathLike[str] | None = None
     temperature: float | None = 0.0  # None leaves it to the server: some models take no other
     max_output_tokens: int = 16_384
@@ -41,10 +44,17 @@ class CallSettings:
 def connect(provider: Provider, settings: CallSettings) -> Gateway:
     """A gateway to a provider. Keys come from the environment or a secret file; offline none is needed."""
     folder = Path(settings.folder) if settings.folder is not None else None
+    total = None
+    if settings.total_ledger is not None:
+        total = Ledger(settings.total_ledger, budget=settings.total_budget)
+    elif settings.total_budget is not None:
+        raise PhysPlanError(
+            "A budget for several runs needs the ledger that they share: runtime.total_ledger."
+        )
     return Gateway(
         OfflineClient(provider) if settings.offline else _client(provider, settings),
         store=AnswerStore(folder) if folder else None,
-        ledger=Ledger(folder / LEDGER if folder else None, budget=settings.budget),
+        ledger=Ledger(folder / LEDGER if folder else None, budget=settings.budget, total=total),
         prices=PriceTable.load(settings.prices),
         policy=settings.policy,
         on_call=settings.on_call,

@@ -2,8 +2,10 @@
 
     <folder>/answers/<key>.json    the request, the answer, what it cost
     <folder>/blobs/<digest>.<ext>  pictures that were sent or drawn, once each
+    <folder>/locks/<key>.lock      held while the question is asked
 
-Files are written whole or not at all, and the answer's file last: a key that is there is complete.
+Files are written whole or not at all, and the answer's file last: a key that is there is complete. Each
+answer holds its own checksum.
 """
 
 from __future__ import annotations
@@ -11,15 +13,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from physplan.calls.protocol import IMAGE_TYPES, ImagePart, Reply, Request, Usage
 from physplan.errors import PhysPlanError
-from physplan.files import write_atomic
+from physplan.files import TEMPORARY
 
 VERSION = 1
+PART = ".part"  # an answer on its way to its place
 
 
 def request_key(provider: str, request: Request) -> str:
@@ -35,14 +43,14 @@ class AnswerStore:
     def get(self, key: str) -> Reply | None:
         path = self._path(key)
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            record = json.loads(path.read_bytes())
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
-            raise PhysPlanError(
-                f"The stored answer {path} cannot be read ({error}): delete it to ask again."
-            ) from None
+        except (OSError, ValueError, RecursionError):
+            raise self._damaged(path) from None
         try:
+            if record.get("sha256", _checksum(record)) != _checksum(record):  # the first version had none
+                raise self._damaged(path)
             reply = record["reply"]
             return Reply(
                 text=reply["text"],
@@ -51,14 +59,45 @@ class AnswerStore:
                 model=reply["model"],
                 truncated=reply["truncated"],
             )
-        except (KeyError, TypeError):
-            raise PhysPlanError(f"The stored answer {path} is damaged: delete it to ask again.") from None
+        except (KeyError, TypeError, AttributeError):
+            raise self._damaged(path) from None
 
     def cost(self, key: str) -> dict[str, Any]:
-        record = json.loads(self._path(key).read_text(encoding="utf-8"))
+        record = json.loads(self._path(key).read_bytes())
         return dict(record.get("cost", {}))
 
+    @contextmanager
+    def asking(self, key: str, *, patience: float) -> Iterator[None]:
+        """One asks this question at a time, over all threads and processes that share the folder.
+
+        What a killed process had received, and not yet put in its place, is found here.
+        """
+        path = self.folder / "locks" / f"{key}.lock"
+        lock = FileLock(path, timeout=patience)
+        with self._writing():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.acquire()
+            except Timeout:
+                raise PhysPlanError(
+                    f"Another process has been asking the same question for {patience:.0f} s: wait for it, "
+                    f"or end it, and run the same command again ({path})."
+                ) from None
+        try:
+            with self._writing():
+                self._recover(key)
+            yield
+        finally:
+            lock.release()
+
+    def keep(self, images: Iterable[ImagePart]) -> None:
+        """Pictures that are about to be sent: what is stored before the answer need not be after it."""
+        with self._writing():
+            for image in images:
+                _sync(self._place(image))
+
     def put(self, key: str, provider: str, request: Request, reply: Reply, cost: dict[str, Any]) -> None:
+        """Store an answer. Once `PART` is written a kill cannot lose it; synced, no loss of power can."""
         record = {
             "version": VERSION,
             "key": key,
@@ -74,15 +113,45 @@ class AnswerStore:
             },
             "cost": cost,
         }
+        # Compact: indenting would take the planner longer than all its checks.
+        content = json.dumps({**record, "sha256": _checksum(record)}, ensure_ascii=False) + "\n"
+        path = self._path(key)
+        with self._writing():
+            blobs = [self._place(image) for image in (*reply.images, *request.images)]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part = path.with_suffix(PART)
+            part.write_bytes(content.encode())
+            _sync(*blobs, part)
+            part.replace(path)
+            _sync(path.parent)
+
+    def _recover(self, key: str) -> None:
+        path = self._path(key)
+        part = path.with_suffix(PART)
+        if path.exists() or not part.exists():
+            return
         try:
-            for image in (*request.images, *reply.images):
-                path = self._blob_path(image.digest, image.media_type)
-                if not path.exists():
-                    write_atomic(path, image.data)
-            # Compact: indenting would take the planner longer than all its checks.
-            write_atomic(self._path(key), json.dumps(record, ensure_ascii=False) + "\n")
+            record = json.loads(part.read_bytes())
+            whole = record["sha256"] == _checksum(record)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            whole = False  # cut off while it was written
+        part.replace(path) if whole else part.unlink()
+
+    def _place(self, image: ImagePart) -> Path:
+        path = self._blob_path(image.digest, image.media_type)
+        if not path.exists() or path.stat().st_size != len(image.data):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f"{TEMPORARY}{uuid.uuid4().hex}")
+            temporary.write_bytes(image.data)
+            temporary.replace(path)
+        return path
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
-            raise PhysPlanError(f"The answer cannot be stored in {self.folder}: {error.strerror}.") from None
+            raise PhysPlanError(f"Answers cannot be stored in {self.folder}: {error.strerror}.") from None
 
     def _path(self, key: str) -> Path:
         return self.folder / "answers" / f"{key}.json"
@@ -91,11 +160,37 @@ class AnswerStore:
         return self.folder / "blobs" / f"{digest}.{IMAGE_TYPES.get(media_type, 'bin')}"
 
     def _blob(self, image: dict[str, str]) -> ImagePart:
+        """A picture that a model drew, which is named by the checksum of its bytes."""
         path = self._blob_path(image["digest"], image["media_type"])
         try:
             data = path.read_bytes()
         except OSError:
+            data = b""
+        if hashlib.sha256(data).hexdigest() != image["digest"]:
             raise PhysPlanError(
-                f"The stored picture {path} is gone: delete the answer that names it to ask again."
-            ) from None
+                f"The stored picture {path} is gone or damaged: delete the answer that names it to ask again."
+            )
         return ImagePart(data=data, media_type=image["media_type"], pixels=image["digest"])
+
+    def _damaged(self, path: Path) -> PhysPlanError:
+        # Asked again by itself, it would cost again, and might change all answers that follow from it.
+        return PhysPlanError(
+            f"The stored answer {path} is damaged: put a copy back, or delete it to ask (and pay) again."
+        )
+
+
+def _checksum(record: Mapping[str, Any]) -> str:
+    content = {name: value for name, value in record.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _sync(*paths: Path) -> None:
+    """To the disk, so that a loss of power does not lose what was paid for."""
+    for path in paths:
+        if path.is_dir() and os.name != "posix":
+            continue
+        handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -271,7 +271,9 @@ def _show_cost(calls: Path) -> None:
         return
     totals = Ledger(calls / LEDGER).totals()
     unpriced = f", {totals.unpriced} of them without a known price" if totals.unpriced else ""
+    cut_off = f", {totals.cut_off} cut off and counted at their worst case" if totals.cut_off else ""
     print(
-        f"Calls: {totals.calls} answered{unpriced}, {totals.retries} retries, {totals.input_tokens} tokens "
-        f"in, {totals.output_tokens} out, {totals.seconds:.1f} s, {totals.usd:.4f} USD (all runs in {calls})."
+        f"Calls: {totals.calls} answered{unpriced}{cut_off}, {totals.retries} retries, "
+        f"{totals.input_tokens} tokens in, {totals.output_tokens} out, {totals.seconds:.1f} s, "
+        f"{totals.usd:.4f} USD (all runs in {calls})."
     )

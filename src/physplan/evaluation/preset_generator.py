@@ -17,6 +17,7 @@ from PIL.Image import Image
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.generation import FitWhole, GenerationConfig, Generator
+from physplan.evaluation.money import require_total
 from physplan.evaluation.pacing import check_length
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def make_preset_generator(config: Config, method: str) -> Generator:
     from physplan.pipeline.events import quiet_libraries
 
     quiet_libraries()
+    require_total(config.runtime.total_ledger)
     pp = PhysPlan(config)
 
     def generator(first: Image, prompt: str, seed: int, directory: Path) -> tuple[np.ndarray, float]:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from physplan.errors import PhysPlanError
 from physplan.graph import Term
 from physplan.guidance import terms
+from physplan.guidance.comparison import Comparison, compare
 from physplan.guidance.config import MeasureConfig
-from physplan.guidance.instances import Instances, find_instances
-from physplan.guidance.matching import Matching, match
-from physplan.guidance.occupancy import logits, similarity
-from physplan.guidance.regions import region
 from physplan.guidance.selection import TermSpec
 from physplan.guidance.targets import EventTarget
+from physplan.registry import did_you_mean
 
 NO_PAIR = "no instance of it in the preview matches one in the keyframe"
 
@@ -34,56 +31,19 @@ class Measured:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison:
-    """One object in the preview beside itself in the keyframe."""
+class Case:
+    """All that a term of an event may look at."""
 
-    logits: Tensor  # [h, w], of the preview's occupancy
-    target: Tensor  # [h, w], of the keyframe's
-    preview: Instances
-    keyframe: Instances
-    matching: Matching
-    spawned: bool
+    objects: Mapping[str, Comparison]  # those of the term, by name
+    target: EventTarget
+    features: Tensor  # of the preview [C, h, w]
+    nearness: Tensor | None  # of the preview [h, w]; only events with a depth term have it
+    config: MeasureConfig
 
-    def unions(self) -> list[Tensor]:
-        """R_jl = P_j | Q_l of every matched pair."""
-        return [self.on_grid(self.preview.mask(j) | self.keyframe.mask(l)) for j, l in self.matching.pairs]
-
-    def pairs(self) -> list[tuple[Tensor, Tensor]]:
-        return [
-            (self.on_grid(self.preview.mask(j)), self.on_grid(self.keyframe.mask(l)))
-            for j, l in self.matching.pairs
-        ]
-
-    def on_grid(self, mask: NDArray[np.bool_]) -> Tensor:
-        return torch.from_numpy(mask).to(self.logits)
-
-    def region(self) -> Tensor:
-        return self.on_grid(region(self.preview, self.keyframe, self.matching))
-
-
-def compare(
-    target: EventTarget, features: Tensor, config: MeasureConfig, temperature: float
-) -> dict[str, Comparison]:
-    """Locate every usable object of the event in the preview's features [C, h, w]."""
-    if not target.objects:
-        return {}
-    references = torch.stack([known.reference for known in target.objects.values()])
-    similar = similarity(features, references)
-    found = (similar.detach() > config.instance_similarity).cpu().numpy()
-    preview_logits = logits(similar, threshold=config.threshold, temperature=temperature)
-    compared = {}
-    for row, (node, known) in enumerate(target.objects.items()):
-        seen = found[row] & ~known.lookalikes if config.ignore_lookalikes else found[row]
-        instances = find_instances(seen, smallest=config.smallest_instance)
-        compared[node] = Comparison(
-            logits=preview_logits[row],
-            target=logits(known.similarity, threshold=config.threshold, temperature=temperature),
-            preview=instances,
-            keyframe=known.instances,
-            matching=match(instances, known.instances),
-            spawned=known.spawned,
-        )
-    return compared
+    @property
+    def paired(self) -> list[Comparison]:
+        """The objects with an instance in both pictures."""
+        return [seen for seen in self.objects.values() if seen.matching.pairs]
 
 
 def measure_preview(
@@ -99,15 +59,17 @@ def measure_preview(
     regions: dict[str, Tensor] = {}
     measured = []
     for spec in target.terms:
+        term = term_named(spec.name)
         gone = [f"{node}: {target.unusable[node]}" for node in spec.objects if node in target.unusable]
-        usable = [node for node in spec.objects if node in compared]
-        if not usable or (gone and spec.name == Term.DEPTH):
+        usable = {node: compared[node] for node in spec.objects if node in compared}
+        if not usable or (gone and term.all_objects):
             measured.append(Measured(spec=spec, skipped="; ".join(gone)))
             continue
-        if spec.name == Term.COUNT and settled(compared[usable[0]], config):
+        case = Case(objects=usable, target=target, features=features, nearness=nearness, config=config)
+        if term.settled(case):
             measured.append(Measured(spec=spec, value=features.new_zeros(())))
             continue
-        value = evaluate(spec, {node: compared[node] for node in usable}, target, features, nearness, config)
+        value = term.value(case)
         if value is None:
             measured.append(Measured(spec=spec, skipped=NO_PAIR))
             continue
@@ -119,48 +81,10 @@ def measure_preview(
     return tuple(measured)
 
 
-def evaluate(
-    spec: TermSpec,
-    objects: Mapping[str, Comparison],
-    target: EventTarget,
-    features: Tensor,
-    nearness: Tensor | None,
-    config: MeasureConfig,
-) -> Tensor | None:
-    """The value of one term, summed over its objects; None when an instance set it needs is empty."""
-    if spec.name == Term.COUNT:
-        (seen,) = objects.values()
-        return count(seen, target, features, config)
-    paired = {node: seen for node, seen in objects.items() if seen.matching.pairs}
-    if not paired:
-        return None
-    if spec.name == Term.APPEARANCE:
-        return sum_of(
-            [
-                terms.appearance(features, target.features, p, q)
-                for seen in paired.values()
-                for p, q in seen.pairs()
-            ]
-        )
-    if spec.name == Term.DEPTH:
-        if len(paired) < 2 or nearness is None:
-            return None
-        a, b = (paired[node] for node in spec.objects)
-        now, wanted = (a.logits.sigmoid(), b.logits.sigmoid()), (a.target.sigmoid(), b.target.sigmoid())
-        return terms.depth(now, nearness, wanted, target.nearness)
-    term = terms.extent if spec.name == Term.EXTENT else terms.position
-    return sum_of(
-        [
-            term(seen.logits.sigmoid(), seen.target.sigmoid(), union)
-            for seen in paired.values()
-            for union in seen.unions()
-        ]
-    )
-
-
-def count(seen: Comparison, target: EventTarget, features: Tensor, config: MeasureConfig) -> Tensor:
+def count(case: Case) -> Tensor:
     """Eq. 6 for one object that is not settled."""
-    parts = []
+    (seen,) = case.objects.values()
+    config, parts = case.config, []
     extra, missing = seen.matching.extra, to_fill(seen, config)
     if extra and config.suppress == "occupancy":
         parts.append(terms.suppress(seen.logits.sigmoid(), seen.preview, extra))
@@ -172,8 +96,8 @@ def count(seen: Comparison, target: EventTarget, features: Tensor, config: Measu
         parts.append(terms.fill_log(seen.logits, seen.target, seen.keyframe, missing))
     elif missing:
         places = [seen.on_grid(seen.keyframe.mask(l)) for l in missing]
-        parts += [terms.appearance(features, target.features, place, place) for place in places]
-    return sum_of(parts)
+        parts += [terms.appearance(case.features, case.target.features, place, place) for place in places]
+    return torch.stack(parts).sum()
 
 
 def to_fill(seen: Comparison, config: MeasureConfig) -> tuple[int, ...]:
@@ -183,10 +107,61 @@ def to_fill(seen: Comparison, config: MeasureConfig) -> tuple[int, ...]:
     return seen.matching.missing
 
 
-def settled(seen: Comparison, config: MeasureConfig) -> bool:
+def counted(case: Case) -> bool:
     """Whether the count term is 0 whatever the occupancy: no gradient, no region to draw."""
-    return not seen.matching.extra and not to_fill(seen, config)
+    (seen,) = case.objects.values()
+    return not seen.matching.extra and not to_fill(seen, case.config)
 
 
-def sum_of(values: list[Tensor]) -> Tensor:
-    return torch.stack(values).sum()
+def appearance(case: Case) -> Tensor | None:
+    """Eq. 7a, summed over the matched pairs."""
+    pairs = [pair for seen in case.paired for pair in seen.pairs()]
+    return _sum([terms.appearance(case.features, case.target.features, p, q) for p, q in pairs])
+
+
+def extent(case: Case) -> Tensor | None:
+    """Eq. 7b, summed over the matched pairs."""
+    return _sum([terms.extent(*maps) for seen in case.paired for maps in seen.in_unions()])
+
+
+def position(case: Case) -> Tensor | None:
+    """Eq. 7c, summed over the matched pairs."""
+    return _sum([terms.position(*maps) for seen in case.paired for maps in seen.in_unions()])
+
+
+def depth(case: Case) -> Tensor | None:
+    """Eq. 7d for a pair of objects, both of which must be seen."""
+    if len(case.paired) < 2 or case.nearness is None:
+        return None
+    a, b = case.paired
+    now, wanted = (a.logits.sigmoid(), b.logits.sigmoid()), (a.target.sigmoid(), b.target.sigmoid())
+    return terms.depth(now, case.nearness, wanted, case.target.nearness)
+
+
+def _sum(values: list[Tensor]) -> Tensor | None:
+    """None when there is nothing to compare: an instance set that the term needs is empty."""
+    return torch.stack(values).sum() if values else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredTerm:
+    """How a term of the graph is measured."""
+
+    value: Callable[[Case], Tensor | None]
+    settled: Callable[[Case], bool] = lambda case: False  # whether the value is 0 without being computed
+    all_objects: bool = False  # whether it needs every one of its objects, not just some
+
+
+TERMS: dict[str, MeasuredTerm] = {
+    Term.COUNT.value: MeasuredTerm(value=count, settled=counted),
+    Term.APPEARANCE.value: MeasuredTerm(value=appearance),
+    Term.EXTENT.value: MeasuredTerm(value=extent),
+    Term.POSITION.value: MeasuredTerm(value=position),
+    Term.DEPTH.value: MeasuredTerm(value=depth, all_objects=True),
+}
+
+
+def term_named(name: str) -> MeasuredTerm:
+    if name not in TERMS:
+        raise PhysPlanError(f"There is no term {name!r}. {did_you_mean(name, TERMS)}")
+    return TERMS[name]

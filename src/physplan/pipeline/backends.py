@@ -114,6 +114,8 @@ class Backends:
             folder=folder,
             base_url=base_url,
             budget=run.budget,
+            total_budget=run.total_budget,
+            total_ledger=run.total_ledger,
             prices=run.prices,
             allow_hosts=run.allow_hosts,
             offline=run.offline,

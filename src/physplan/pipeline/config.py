@@ -97,6 +97,8 @@ class RuntimeConfig:
     keep_models: bool = runtime(True)  # False: each is let go after its stage, for memory
     local_files_only: bool = runtime(False)
     budget: float | None = runtime(None)  # USD for all calls of the run
+    total_budget: float | None = runtime(None)  # USD for all runs that write into `total_ledger`
+    total_ledger: str | None = runtime(None)
     prices: str | None = runtime(None)
     allow_hosts: tuple[str, ...] = runtime(())  # may be sent a key; not from a file, see docs/security.md
     offline: bool = runtime(False)

@@ -35,7 +35,12 @@ def cost_section(run: RunFiles) -> str:
         if everything.unpriced
         else ""
     )
-    return _table(("stage", "time", "memory", "calls", "USD"), rows) + unpriced
+    cut_off = (
+        f'<p class="caption">{everything.cut_off} calls were cut off, and count at their worst case.</p>'
+        if everything.cut_off
+        else ""
+    )
+    return _table(("stage", "time", "memory", "calls", "USD"), rows) + unpriced + cut_off
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

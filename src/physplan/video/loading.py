@@ -11,8 +11,10 @@ import torch
 from physplan.errors import PhysPlanError
 from physplan.video.checkpointing import Checkpointing
 from physplan.video.encoders import Encoders
+from physplan.video.families import family_of
 from physplan.video.families.base import FamilyModel
-from physplan.video.sources import DENOISERS, PIPELINES, SCHEDULERS, find_folder, is_present, read_index
+from physplan.video.families.family import Family
+from physplan.video.sources import DENOISERS, find_folder, is_present, read_index
 
 Offload = Literal["none", "model", "group"]
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
@@ -41,46 +43,42 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
     dtype, device = _dtype(options), _device(options)
     folder = find_folder(source, revision=options.revision, local_files_only=options.local_files_only)
     index = read_index(folder)
-    pipeline, family = PIPELINES[index["_class_name"]]
+    family = family_of(index["_class_name"])
+    codec_dtype = family.codec_dtype or dtype
     encoders = {name: index[name][1] for name in Encoders.NAMES if is_present(index, name)}
     try:
-        pipe = getattr(diffusers, pipeline).from_pretrained(
+        pipe = getattr(diffusers, family.pipelines[index["_class_name"]]).from_pretrained(
             folder,
-            # Wan's autoencoder needs the precision.
-            dtype={"default": dtype, "vae": torch.float32} if family == "wan" else dtype,
+            dtype=dtype if codec_dtype == dtype else {"default": dtype, "vae": codec_dtype},
             use_safetensors=True,
             local_files_only=True,
-            scheduler=_scheduler(folder, index),
+            scheduler=_scheduler(folder, family),
             **dict.fromkeys(encoders, None),
         )
     except (OSError, ValueError, TypeError, KeyError) as error:
         reason = str(error).strip().splitlines()[0]
         raise PhysPlanError(
-            f"The {family} model in {folder} does not load ({reason}): fetch it again."
+            f"The {family.name} model in {folder} does not load ({reason}): fetch it again."
         ) from error
     _complete(pipe, folder)
     slots = Encoders(pipe, folder, encoders, dtype=dtype, device=device, keep=options.keep_encoders)
-    model = _family(family, pipe, slots)
+    model = family.model(pipe, family.words(pipe, slots))
     try:
-        _place(pipe, model, options, device)
+        _place(pipe, model, family, options, device)
     except torch.OutOfMemoryError as error:
         raise PhysPlanError(
-            f"The {family} model does not fit into the memory of {device}: use offload model or group, a"
+            f"The {family.name} model does not fit into the memory of {device}: use offload model or group, a"
             " smaller model, or a larger device."
         ) from error
     return model
 
 
-def _scheduler(folder: Path, index: dict[str, Any]) -> Any:
+def _scheduler(folder: Path, family: Family) -> Any:
     """The scheduler whose steps have our closed form; multistep ones are exchanged for a one-step one."""
     import diffusers
 
-    family = PIPELINES[index["_class_name"]][1]
-    scheduler = getattr(diffusers, SCHEDULERS[family])
-    config = scheduler.load_config(folder / "scheduler")
-    if family == "wan" and "flow_shift" in config:  # what UniPC calls the shift
-        config = {"shift": config["flow_shift"], "num_train_timesteps": config["num_train_timesteps"]}
-    return scheduler.from_config(config)
+    scheduler = getattr(diffusers, family.scheduler)
+    return scheduler.from_config(family.read_scheduler(scheduler.load_config(folder / "scheduler")))
 
 
 def _complete(pipe: Any, folder: Path) -> None:
@@ -94,26 +92,14 @@ def _complete(pipe: Any, folder: Path) -> None:
             )
 
 
-def _family(name: str, pipe: Any, encoders: Encoders) -> FamilyModel:
-    from physplan.video.families import cogvideox, ltx, svd, wan
-
-    if name == "cogvideox":
-        return cogvideox.CogVideoX.from_pipeline(pipe, cogvideox.words(pipe, encoders))
-    if name == "wan":
-        return wan.Wan(pipe, wan.words(pipe, encoders))
-    if name == "ltx":
-        return ltx.LTX(pipe, ltx.words(pipe, encoders))
-    return svd.SVD(pipe, svd.words(pipe, encoders))
-
-
-def _place(pipe: Any, model: FamilyModel, options: LoadOptions, device: torch.device) -> None:
+def _place(pipe: Any, model: FamilyModel, family: Family, options: LoadOptions, device: torch.device) -> None:
     """Freeze the weights and put them where `options` says."""
-    networks = [getattr(pipe, name) for name in DENOISERS if getattr(pipe, name, None) is not None]
+    networks = model.denoisers
     for network in [*networks, pipe.vae]:
         network.eval().requires_grad_(False)
     if options.checkpointing:
         model.denoiser_checkpointing = Checkpointing(*networks)
-        model.codec_checkpointing = checkpoint_codec(model.name, pipe.vae)
+        model.codec_checkpointing = family.codec_checkpointing(pipe.vae)
     for wish, switch in ((options.tiling, "use_tiling"), (options.slicing, "use_slicing")):
         if wish and not hasattr(pipe.vae, switch):
             raise PhysPlanError(
@@ -133,12 +119,6 @@ def _place(pipe: Any, model: FamilyModel, options: LoadOptions, device: torch.de
         pipe.vae.to(device)
     else:
         pipe.to(device)
-
-
-def checkpoint_codec(family: str, vae: Any) -> Checkpointing:
-    from physplan.video.families.wan_checkpointing import WanCheckpointing
-
-    return WanCheckpointing(vae) if family == "wan" else Checkpointing(vae)
 
 
 def _dtype(options: LoadOptions) -> torch.dtype:

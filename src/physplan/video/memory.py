@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_leaves
 from physplan.errors import PhysPlanError
 from physplan.video.families.base import FamilyModel
 from physplan.video.loading import DTYPES
-from physplan.video.meta_models import folder_networks, shape_attention, shape_model
+from physplan.video.meta_models import folder_networks, meta_model
 from physplan.video.protocol import Conditioning
 from physplan.video.published import PublishedModel
 
@@ -66,7 +66,7 @@ def estimate_preset(
 ) -> MemoryEstimate:
     """The memory of a run with a published model, at its own size unless told, before it is fetched."""
     dtype = DTYPES[preset.dtype]
-    model = shape_model(
+    model = meta_model(
         preset.pipeline, preset.networks, preset.settings, dtype=dtype, checkpointing=checkpointing
     )
     return estimate(
@@ -86,7 +86,7 @@ def estimate_folder(
 ) -> MemoryEstimate:
     """The memory of a run with a local model, from its configs and file sizes; `run` as in `estimate`."""
     pipeline, networks, settings = folder_networks(folder)
-    model = shape_model(pipeline, networks, settings, dtype=DTYPES[dtype], checkpointing=checkpointing)
+    model = meta_model(pipeline, networks, settings, dtype=DTYPES[dtype], checkpointing=checkpointing)
     files = [f for part in ("text_encoder", "image_encoder") for f in (folder / part).glob("*.safetensors")]
     return estimate(model, encoder_bytes=sum(f.stat().st_size for f in files), **run)
 
@@ -113,10 +113,9 @@ def estimate(
         guidance_scale=guidance_scale,
         generator=torch.Generator(),
     )
-    with shape_attention():
-        denoiser_saved, decoder_saved, sampling = measure_step(model, conditioning, gradient_mode)
-        with Allocated(parameters(model)) as decoding:
-            model.decode(conditioning.latents, conditioning.layout)
+    denoiser_saved, decoder_saved, sampling = measure_step(model, conditioning, gradient_mode)
+    with Allocated(parameters(model)) as decoding:
+        model.decode(conditioning.latents, conditioning.layout)
     frame = 3 * height * width * 4
     return MemoryEstimate(
         weights=sum(p.numel() * p.element_size() for p in parameters(model)),
@@ -184,14 +183,9 @@ def _read_if_there(path: Path) -> str:
 
 def parameters(model: FamilyModel) -> list[Tensor]:
     """The weights of denoisers and autoencoder."""
-    networks = [model.denoiser, getattr(model.codec, "vae", None)]
-    networks.append(getattr(getattr(model, "pipe", None), "transformer_2", None))
-    return [
-        tensor
-        for network in networks
-        if network is not None
-        for tensor in (*network.parameters(), *network.buffers())
-    ]
+    codec = getattr(model.codec, "vae", None)  # the sandbox's is no diffusers autoencoder
+    networks = [*model.denoisers, *([codec] if codec is not None else [])]
+    return [tensor for network in networks for tensor in (*network.parameters(), *network.buffers())]
 
 
 class Saved:

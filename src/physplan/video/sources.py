@@ -7,25 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from physplan.errors import PhysPlanError
+from physplan.video.families import FAMILIES, family_of
 
-# The pipeline class a folder names, the class that makes videos from pictures with it, and our family.
-PIPELINES = {
-    "CogVideoXImageToVideoPipeline": ("CogVideoXImageToVideoPipeline", "cogvideox"),
-    "WanImageToVideoPipeline": ("WanImageToVideoPipeline", "wan"),
-    "WanPipeline": ("WanImageToVideoPipeline", "wan"),  # TI2V-5B is published under this name
-    "LTXImageToVideoPipeline": ("LTXImageToVideoPipeline", "ltx"),
-    "LTXPipeline": ("LTXImageToVideoPipeline", "ltx"),
-    "LTXConditionPipeline": ("LTXImageToVideoPipeline", "ltx"),
-    "StableVideoDiffusionPipeline": ("StableVideoDiffusionPipeline", "svd"),
-}
-
-# The scheduler of each family whose steps have our closed form.
-SCHEDULERS = {
-    "cogvideox": "CogVideoXDDIMScheduler",
-    "wan": "FlowMatchEulerDiscreteScheduler",
-    "ltx": "FlowMatchEulerDiscreteScheduler",
-    "svd": "EulerDiscreteScheduler",
-}
+_NOT_KNOWN = f"a {{}}, not an image-to-video model that PhysPlan knows: use one of {', '.join(FAMILIES)}."
 DENOISERS = ("transformer", "transformer_2", "unet")
 
 
@@ -69,12 +53,13 @@ def read_index(folder: Path) -> dict[str, Any]:
         ) from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise PhysPlanError(f"{path} is not valid JSON: fetch the model again.") from error
-    name = index.get("_class_name")
-    if name not in PIPELINES or (name == "WanPipeline" and not index.get("expand_timesteps")):
-        known = "CogVideoX, Wan and LTX image-to-video, and Stable Video Diffusion"
-        raise PhysPlanError(
-            f"{folder} is a {name}, not an image-to-video model that PhysPlan knows: use {known}."
-        )
+    name = str(index.get("_class_name"))
+    try:
+        usable = family_of(name).makes_videos(index)
+    except PhysPlanError as error:
+        raise PhysPlanError(f"{folder} is {_NOT_KNOWN.format(name)} {error}") from None
+    if not usable:
+        raise PhysPlanError(f"{folder} is {_NOT_KNOWN.format(name)}")
     for component in sorted(c for c in folder.iterdir() if c.is_dir() and is_present(index, c.name)):
         pickles = [p for suffix in ("bin", "pt", "pth", "ckpt") for p in component.glob(f"*.{suffix}")]
         if pickles and not any(component.glob("*.safetensors")):

@@ -82,6 +82,9 @@ def add_generation(parser: argparse.ArgumentParser) -> None:
         metavar="FIELD=VALUE",
         help="any field of a preset, such as runtime.budget=0.60 (USD, of each video)",
     )
+    group.add_argument(
+        "--budget", type=float, metavar="USD", help="make no call with which all together could exceed it"
+    )
     group.add_argument("--size", metavar="HxW", help="the size of the model's frames, such as 480x720")
     group.add_argument("--fit", default="stretch", choices=("stretch", "letterbox"))
     group.add_argument("--fps", type=float, metavar="N", help="resample the videos to N frames a second")
@@ -92,45 +95,55 @@ def run_generation(
 ) -> None:
     """Make the videos that a benchmark wants, as far as they are missing, with --generate."""
     from physplan.evaluation.generation import generate
+    from physplan.evaluation.money import open_total
 
-    make_generator, config = chosen_generator(args, seconds)
+    work = cases_of(output)
+    make_generator, config = chosen_generator(args, seconds, work)
+    ledger = open_total(work)
     report = generate(
         wanted,
         make_generator,
         output,
-        output.with_name(f"{output.name}.cases"),
+        work,
         config=config,
         engine=engine_config(args),
         progress=show_progress,
     )
     report.require_complete()
-    print(f"{len(report.results)} of {len(wanted)} videos are in {output}.", file=sys.stderr)
+    paid = f" They cost {spent:.4f} USD in all." if (spent := ledger.totals().usd) else ""
+    print(f"{len(report.results)} of {len(wanted)} videos are in {output}.{paid}", file=sys.stderr)
+
+
+def cases_of(videos: Path) -> Path:
+    """Where the runs are that make the videos of this folder, with the ledger of all of them."""
+    return videos.with_name(f"{videos.name}.cases")
 
 
 def chosen_generator(
-    args: argparse.Namespace, seconds: float | None
+    args: argparse.Namespace, seconds: float | None, work: Path
 ) -> tuple[Callable[[], Generator], GenerationConfig]:
     """--generate as a function without arguments that makes the generator, and what identifies its videos."""
     from physplan.evaluation.generation import GenerationConfig, load_generator
 
     size = read_size(args.size)
     if ":" not in args.generate:
+        from physplan.evaluation.money import total_settings
         from physplan.evaluation.preset_generator import use_preset
         from physplan.pipeline.config_loading import read_assignments
 
         return use_preset(
             args.generate,
             method=args.method or "physplan",
-            overrides=read_assignments(args.set),
+            overrides={**read_assignments(args.set), **total_settings(work, args.budget)},
             seed=args.seed,
             size=size,
             fit=args.fit,
             seconds=seconds,
             fps=args.fps,
         )
-    if args.method or args.set:
+    if args.method or args.set or args.budget is not None:
         raise PhysPlanError(
-            f"--method and --set are for presets, and {args.generate} is a model of your own."
+            f"--method, --set and --budget are for presets, and {args.generate} is a model of your own."
         )
     return load_generator(args.generate), GenerationConfig(
         generator=args.generate, seed=args.seed, size=size, fit=args.fit, seconds=seconds, fps=args.fps

@@ -14,6 +14,8 @@ from physplan.cli.evaluate.common import (
     add_engine,
     add_generation,
     add_output,
+    cases_of,
+    chosen_generator,
     emit,
     engine_config,
     make_parser,
@@ -63,7 +65,6 @@ def add_parser(subparsers: Any) -> None:
     judges.add_argument(
         "--official-quirks", action="store_true", help="score as the official scripts do, faults too"
     )
-    judges.add_argument("--budget", type=float, metavar="USD", help="make no call that could exceed it")
     add_generation(parser)
     add_engine(parser)
     add_output(parser)
@@ -123,11 +124,14 @@ def prepare(args: argparse.Namespace) -> int:
 
 
 def draw(args: argparse.Namespace, prompts: Sequence[tuple[int, str]]) -> dict[int, Path]:
+    from physplan.evaluation.money import open_total
     from physplan.evaluation.phygenbench.first_frames import draw_first_frames
 
-    engine = engine_config(args)
+    engine, total = engine_config(args), None
     if args.generate:  # a shard of the videos still needs to know all first frames: they are its identity
+        chosen_generator(args, None, cases_of(args.videos))  # refused before a picture is paid for
         engine = replace(engine, shard=None)
+        total = open_total(cases_of(args.videos)).path
     model, _, url = args.image_model.partition("@")
     frames = draw_first_frames(
         prompts,
@@ -135,6 +139,7 @@ def draw(args: argparse.Namespace, prompts: Sequence[tuple[int, str]]) -> dict[i
         model=model,
         base_url=url or None,
         budget=args.budget,
+        total=total,
         engine=engine,
         progress=show_progress,
     )

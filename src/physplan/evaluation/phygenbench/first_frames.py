@@ -31,10 +31,14 @@ def draw_first_frames(
     aspect_ratio: str = "3:2",
     base_url: str | None = None,
     budget: float | None = None,
+    total: Path | None = None,
     engine: EngineConfig | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> dict[int, Path]:
-    """One picture per prompt in its case's folder, by number; a stored answer is not paid for again."""
+    """One picture per prompt in its case's folder, by number; a stored answer is not paid for again.
+
+    The budget is for these pictures, or, where the ledger `total` is given, for all that is in it.
+    """
     cases = [
         Case(
             name=f"{number:03d}",
@@ -42,7 +46,8 @@ def draw_first_frames(
         )
         for number, caption in prompts
     ]
-    settings = CallSettings(folder=folder / "calls", base_url=base_url, budget=budget)
+    limits = {"total_ledger": total, "total_budget": budget} if total else {"budget": budget}
+    settings = CallSettings(folder=folder / "calls", base_url=base_url, **limits)  # type: ignore[arg-type]
     report = run_cases(cases, partial(make_draw, settings), folder, config=engine, progress=progress)
     report.require_complete()
     store = CaseStore(folder)

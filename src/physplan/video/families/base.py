@@ -59,6 +59,10 @@ class Request:
         """Whether classifier-free guidance needs the unconditional branch."""
         return self.guidance_scale > 1
 
+    @property
+    def branches(self) -> int:
+        return 2 if self.guided else 1
+
     def rows(self, unconditional: Tensor, conditional: Tensor) -> Tensor:
         """The conditioning batch of `FamilyModel.denoise`."""
         return torch.cat([unconditional, conditional]) if self.guided else conditional
@@ -130,6 +134,11 @@ class FamilyModel(ABC):
     def dtype(self) -> torch.dtype:
         dtype: torch.dtype = self.denoiser.dtype  # of most weights; some stay in float32
         return dtype
+
+    @property
+    def denoisers(self) -> list[Any]:
+        """All networks that take turns at denoising."""
+        return [self.denoiser]
 
     @property
     def latent_channels(self) -> int:

@@ -15,6 +15,7 @@ from torch import Tensor
 from physplan.errors import PhysPlanError
 from physplan.video.encoders import Encoders
 from physplan.video.families.base import Codec, FamilyModel, Request, tiling, to_unit
+from physplan.video.families.family import META, Family
 from physplan.video.frames import FrameLayout
 from physplan.video.noise import VariancePreserving
 from physplan.video.protocol import Conditioning
@@ -56,6 +57,15 @@ def words(pipe: Any, encoders: Encoders) -> EncodeText:
                 for p in prompts
             ]
         return torch.cat(coded)
+
+    return encode_text
+
+
+def blank_words(pipe: Any) -> EncodeText:
+    config = pipe.transformer.config
+
+    def encode_text(prompts: list[str]) -> Tensor:
+        return torch.empty(len(prompts), config.max_text_seq_length, config.text_embed_dim, device=META)
 
     return encode_text
 
@@ -156,3 +166,14 @@ class CogVideoX(FamilyModel):
 def dynamic_scale(scale: float, timestep: int, num_steps: int) -> float:
     """CogVideoX's dynamic classifier-free guidance."""
     return 1 + scale * (1 - math.cos(math.pi * ((num_steps - timestep) / num_steps) ** 5)) / 2
+
+
+FAMILY = Family(
+    name=CogVideoX.name,
+    pipelines={"CogVideoXImageToVideoPipeline": "CogVideoXImageToVideoPipeline"},
+    scheduler="CogVideoXDDIMScheduler",
+    scheduler_settings={"prediction_type": "v_prediction"},
+    model=CogVideoX.from_pipeline,
+    words=words,
+    blank_words=blank_words,
+)

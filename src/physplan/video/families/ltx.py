@@ -10,6 +10,7 @@ from torch import Tensor
 
 from physplan.video.encoders import Encoders
 from physplan.video.families.base import EncodeWords, FamilyModel, Request, channel_stats, tiling, to_unit
+from physplan.video.families.family import META, Family
 from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 
@@ -58,6 +59,16 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
                 run.prompt, run.negative_prompt, run.guided, device=encoders.device
             )
         return {"text": run.rows(negative, text), "mask": run.rows(negative_mask, mask)}
+
+    return encode
+
+
+def blank_words(pipe: Any) -> EncodeWords:
+    channels = pipe.transformer.config.caption_channels
+
+    def encode(run: Request) -> dict[str, Any]:
+        mask = torch.empty(run.branches, 128, dtype=torch.bool, device=META)
+        return {"text": torch.empty(run.branches, 128, channels, device=META), "mask": mask}
 
     return encode
 
@@ -125,3 +136,17 @@ class LTX(FamilyModel):
         )[0]
         unpacked: Tensor = self.pipe._unpack_latents(output.float(), frames, height, width, *self.patch)
         return unpacked
+
+
+FAMILY = Family(
+    name=LTX.name,
+    pipelines={
+        "LTXImageToVideoPipeline": "LTXImageToVideoPipeline",
+        "LTXPipeline": "LTXImageToVideoPipeline",
+        "LTXConditionPipeline": "LTXImageToVideoPipeline",
+    },
+    scheduler="FlowMatchEulerDiscreteScheduler",
+    model=LTX,
+    words=words,
+    blank_words=blank_words,
+)

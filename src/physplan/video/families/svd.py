@@ -9,6 +9,7 @@ from torch import Tensor
 
 from physplan.video.encoders import Encoders
 from physplan.video.families.base import EncodeWords, FamilyModel, Request
+from physplan.video.families.family import META, Family
 from physplan.video.noise import EDM
 from physplan.video.protocol import Conditioning
 
@@ -44,6 +45,11 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
             return {"seen": pipe._encode_image(run.image, encoders.device, 1, run.guided)}
 
     return encode
+
+
+def blank_words(pipe: Any) -> EncodeWords:
+    channels = pipe.unet.config.cross_attention_dim
+    return lambda run: {"seen": torch.empty(run.branches, 1, channels, device=META)}
 
 
 class SVD(FamilyModel):
@@ -102,3 +108,15 @@ class SVD(FamilyModel):
             return_dict=False,
         )[0]
         return output.float().transpose(1, 2)
+
+
+FAMILY = Family(
+    name=SVD.name,
+    pipelines={"StableVideoDiffusionPipeline": "StableVideoDiffusionPipeline"},
+    scheduler="EulerDiscreteScheduler",
+    scheduler_settings={"prediction_type": "v_prediction"},
+    model=SVD,
+    words=words,
+    blank_words=blank_words,
+    encoders=("image_encoder", "feature_extractor"),
+)

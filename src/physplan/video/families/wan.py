@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor
 from physplan.errors import PhysPlanError
 from physplan.video.encoders import Encoders
 from physplan.video.families.base import EncodeWords, FamilyModel, Request, channel_stats, tiling, to_unit
+from physplan.video.families.family import META, Family
+from physplan.video.families.wan_checkpointing import WanCheckpointing
 from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 
@@ -54,6 +57,29 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
     return encode
 
 
+def blank_words(pipe: Any) -> EncodeWords:
+    config = pipe.transformer.config
+
+    def encode(run: Request) -> dict[str, Any]:
+        looks = config.image_dim is not None
+        seen = torch.empty(1, 257, config.image_dim, device=META) if looks else None
+        return {"text": torch.empty(run.branches, 512, config.text_dim, device=META), "seen": seen}
+
+    return encode
+
+
+def read_scheduler(config: dict[str, Any]) -> dict[str, Any]:
+    """It is published with UniPC, whose step depends on those before; what that calls flow_shift is kept."""
+    if "flow_shift" not in config:
+        return config
+    return {"shift": config["flow_shift"], "num_train_timesteps": config["num_train_timesteps"]}
+
+
+def makes_videos(index: Mapping[str, Any]) -> bool:
+    """TI2V-5B is published under the text-to-video pipeline's name; others of that name take no picture."""
+    return index["_class_name"] != "WanPipeline" or bool(index.get("expand_timesteps"))
+
+
 class Wan(FamilyModel):
     """Rectified flow; the picture comes in as extra channels, or (5B) as a first latent that stays clean."""
 
@@ -72,6 +98,11 @@ class Wan(FamilyModel):
                 "This Wan model has a boundary_ratio but no transformer_2: use the complete folder."
             )
         self.side_multiple = self.codec.spatial_ratio * self.denoiser.config.patch_size[1]
+
+    @property
+    def denoisers(self) -> list[Any]:
+        second = self.pipe.transformer_2
+        return [self.denoiser] if second is None else [self.denoiser, second]
 
     def condition(self, run: Request) -> Conditioning:
         encoded = {name: None if v is None else v.to(self.dtype) for name, v in self.encode(run).items()}
@@ -118,3 +149,21 @@ class Wan(FamilyModel):
             return_dict=False,
         )[0]
         return output.float()
+
+
+FAMILY = Family(
+    name=Wan.name,
+    pipelines={
+        "WanImageToVideoPipeline": "WanImageToVideoPipeline",
+        "WanPipeline": "WanImageToVideoPipeline",
+    },
+    scheduler="FlowMatchEulerDiscreteScheduler",
+    read_scheduler=read_scheduler,
+    model=Wan,
+    words=words,
+    blank_words=blank_words,
+    codec_checkpointing=WanCheckpointing,
+    codec_dtype=torch.float32,  # its autoencoder needs the precision
+    settings=("boundary_ratio", "expand_timesteps"),
+    makes_videos=makes_videos,
+)
