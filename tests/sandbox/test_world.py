@@ -61,6 +61,17 @@ def test_distractors_stay_as_they_are_unless_meddled_with() -> None:
             assert all(np.ndim(getattr(sprites[key], v)) == 0 for v in ("x", "y", "w", "h", "alpha"))
 
 
+def test_stories_crowd_the_table_with_twins_among_them() -> None:
+    crowds = [len(chosen.distractors) for chosen in scenes("test", 60, subset="stories")]
+    assert max(crowds) >= 4
+    assert min(crowds) >= 1
+    kinds = [
+        [s.category for s in chosen.distractors.values()] for chosen in scenes("test", 60, subset="stories")
+    ]
+    assert any(len(set(found)) < len(found) for found in kinds)
+    assert all(len(chosen.distractors) <= 3 for chosen in scenes("test", 60, subset="short"))
+
+
 @pytest.mark.parametrize("how", Meddling.HOWS)
 def test_meddling_changes_its_target_and_nothing_before_it_starts(how: str) -> None:
     chosen = next(s for s in scenes("train", 50) if s.distractors)

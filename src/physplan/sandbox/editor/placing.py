@@ -23,7 +23,13 @@ TURNS = {
 }
 SIZES = {"smaller": (0.86, 0.80), "larger": (1.15, 1.15), "short": (0.22, 0.85)}
 #: How full a vessel gets, as a share of its height, and how much "a little higher" is.
-LEVELS = {"half full": 0.38, "well filled": 0.60, "nearly full": 0.68, "full to the brim": 0.94}
+LEVELS = {
+    "half full": 0.38,
+    "more than half full": 0.53,
+    "well filled": 0.60,
+    "nearly full": 0.68,
+    "full to the brim": 0.94,
+}
 A_LITTLE = 0.07
 LOWERED, CLOSE = 14.0, 14.5  # world units above what is below; the latter where the words say near
 SPAN = 0.5  # of the picture: what is wider is not what a thing is lowered towards
