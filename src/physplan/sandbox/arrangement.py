@@ -53,7 +53,7 @@ def spatial_relations(places: Sequence[Place], physical: Sequence[Triple], table
     air = [p for p in middle if p.id not in held]
     dishes = [p for p in middle if p.category in DISHES]
     above = dict(_above(air, [*dishes, *standing], table))
-    found: set[Triple] = {(a, "above", b) for a, b in above.items()}
+    found: set[Triple] = {(a, "above", b) for a, b in above.items()} | set(_neighbours(dishes))
     for sky in (p for p in places if p.near <= SKY and p.id not in held and p.id != table):
         found |= {_ordered(sky, p) for p in standing}
     for part in (p for p in middle if held.get(p.id, ("", ""))[1] == "attachment"):

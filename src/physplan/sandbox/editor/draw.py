@@ -21,6 +21,7 @@ from physplan.sandbox.editor.fill import erase, hull, rows_from
 from physplan.sandbox.editor.placing import A_LITTLE, poses
 from physplan.sandbox.editor.placing import LEVELS as WATER_LEVELS
 from physplan.sandbox.editor.setting import Box, Setting
+from physplan.sandbox.editor.tilting import levelled
 from physplan.sandbox.parser import ROUND, main_parts, whole
 from physplan.sandbox.world.scene import Scene
 
@@ -31,6 +32,7 @@ GLOW = {"flame": 7.0, "sun": 9.0}  # how far light reaches beyond an outline, in
 BOXES = ("block", "book", "crate", "domino", "pane", "shelf", "stopper")  # what has corners
 VESSELS = ("glass", "jug")
 BRIM = "full to the brim"
+BESIDE = ("left of", "near")  # relations that say nothing about what is in front
 SAME_ROW = 0.10  # of the depth's range
 
 
@@ -116,7 +118,8 @@ class _Drawing:
 
     def draw(self) -> Array:
         gone = [id for id in self.masks if id not in self.event.graph]
-        lifted = [*gone, *self.poses]
+        anew = list(levelled(self.event.graph, self.setting))
+        lifted = [*gone, *anew, *self.poses]
         staying = {id: m for id, m in self.masks.items() if id not in lifted and self._is(id) != "table"}
         hole = np.zeros(self.image.shape[:2], dtype=bool)
         for id in lifted:
@@ -127,6 +130,10 @@ class _Drawing:
         spawned = [edit for edit in self.event.net_edits if isinstance(edit, Spawn)]
         for edit in sorted(spawned, key=lambda edit: edit.category != "puddle"):  # below all else
             canvas = self._added(canvas, edit, before)
+        for id in anew:
+            x, unit = self.setting.beams[id].x, self.setting.unit
+            canvas = fresh.level_balance(canvas, self.image, self.masks[id], x, unit)
+        before = canvas
         for id in sorted(self.poses, key=self._drawing_order):
             canvas = self._pasted(canvas, plate, id)
             canvas = self._restored(canvas, before, self.setting.near[id] + SAME_ROW, partner=id)
@@ -291,10 +298,21 @@ class _Drawing:
                 canvas, there.x, there.bottom, 0.55 * there.width, self.setting.unit
             )
         image, mask = self._uncovered(id)
+        image = self._emptied(image, id, plate)
         cutout = Cutout.of(image, mask, self._is(id), plate)
         if self._is(id) == "sun":
             canvas = _halo(canvas, there.x, there.y, there.width)
         return cutout.posed(pose).onto(canvas)
+
+    def _emptied(self, image: Array, id: str, plate: Array) -> Array:
+        """The picture of a glass without what was in it and is gone: the background shines through."""
+        if self._is(id) not in CLEAR:
+            return image
+        first, graph = self.request.chain.graph, self.event.graph
+        for edge in first.edges:
+            if edge.a == id and edge.r == "containment" and edge.b in self.masks and edge.b not in graph:
+                image = np.where(self.masks[edge.b][..., None], fresh.through_glass(plate), image)
+        return image
 
     def _uncovered(self, id: str) -> tuple[Array, Mask]:
         """A thing that moves leaves what hid a part of it: the picture and mask with that part guessed."""
@@ -322,7 +340,8 @@ class _Drawing:
         Where the graph relates a thing to what was drawn (`partner`), the relation says it, not the depth.
         """
         graph = self.event.graph
-        related = {id for edge in graph.edges_of(partner) for id in (edge.a, edge.b)} if partner else set()
+        edges = [edge for edge in graph.edges_of(partner) if edge.r not in BESIDE] if partner else []
+        related = {id for edge in edges for id in (edge.a, edge.b)}
         for id, mask in self.masks.items():
             still = id in graph and id not in self.poses and self._is(id) != "table"
             in_front = self.setting.near[id] > nearer_than

@@ -14,7 +14,10 @@ from physplan.sandbox.world.paint import PAINTERS, Brush
 from physplan.sandbox.world.sprites import PALETTE
 
 Array = NDArray[np.float32]
+Mask = NDArray[np.bool_]
 
+GLASS, GLASS_SHARE = (0.78, 0.90, 0.95), 0.35  # the tint of clear glass, and how strong it is
+PILLAR = 2.5  # how far, in world units, a balance's pillar stands out above its beam
 WATER = (0.45, 0.69, 0.86)  # not quite the world's
 #: Half the width of a puddle on the table, in world units, and its share of a dish.
 PUDDLES = {
@@ -108,6 +111,22 @@ def spill(canvas: Array, vessel: Box, unit: float) -> Array:
     """Down both sides of a vessel that is running over."""
     box = Box(vessel.left - 0.8 * unit, vessel.top, vessel.right + 0.8 * unit, vessel.bottom)
     return paint(canvas, "spill", box, unit=unit)
+
+
+def level_balance(canvas: Array, image: Array, mask: Mask, x: float, unit: float) -> Array:
+    """A balance whose beam has come level, in the colour that it had."""
+    box = Box.of(mask)
+    top = float(np.argmax(mask[:, int(x)]))
+    half = max(box.right - x, x - box.left)
+    whole = Box(left=x - half, top=top, right=x + half, bottom=box.bottom)
+    red, green, blue = (float(value) for value in np.median(image[mask], axis=0))
+    look = {"beam": PILLAR}
+    return paint(canvas, "balance", whole, unit=unit, color=(red, green, blue), look=look)
+
+
+def through_glass(picture: Array) -> Array:
+    """What is behind an empty glass, as it is seen."""
+    return (1 - GLASS_SHARE) * picture + GLASS_SHARE * np.array(GLASS, np.float32)
 
 
 def blot(canvas: Array, paper: Box, color: str, unit: float) -> Array:

@@ -23,12 +23,16 @@ DROPPED = 4.0  # how far a thing has fallen that has just left an edge
 OUT = 6.0  # how far from what hid it a thing has come out
 PARTED = 9.0  # how far from what it touched a thing has rolled that was set going
 BESIDE = 6.0  # how far two things are apart that are near each other
+PRESSED = 0.6  # how much lower than its upper edge a thing lies on another
+ROLLED = 9.0  # how far a thing at most follows what it has tipped
 SUBMERGED = 1.5  # how much lower what floats lies than where it stood
 HIGHER = 4.0  # how much higher a thing at the zenith stands
+STEEP = 75.0  # degrees
 # Shares.
 SUNK = 0.35  # of a hanging thing's height, by which its middle is below the edge of what carries it
 ADRIFT = 0.82  # of the picture's width, where a thing ends that water has carried away
 FALLEN = 0.42  # of the way down that a falling thing has made when it is seen to fall
+BEGUN = 0.25  # and of one that has just begun to fall, since what held it is gone
 OFF = 0.2  # of the width of what is below, at which a thing that has left an edge falls past that edge
 FLOWN = 0.5  # of the height it fell, by which a thing that rolled off lands beyond the edge
 
@@ -43,6 +47,7 @@ class Changes:
     links: Sequence[Link]
     unlinked: Sequence[Unlink]
     poses: Mapping[str, Pose]
+    freed: Set[str] = frozenset()  # things whose carrier is gone
 
     def box(self, id: str) -> Box:
         return self.setting.boxes[id]
@@ -97,13 +102,15 @@ def _put_into(link: Link, changes: Changes) -> Move:
 
 
 def _support(link: Link, changes: Changes) -> Move | None:
-    """Down to the table; what has come down over something is placed by that.
+    """Down to the table, or to what is below; what has come down over something is placed by that.
 
     What has rolled down from something lies at its foot, unless another relation says where it is.
     """
     setting, box = changes.setting, changes.box(link.b)
-    if setting.categories[link.a] != "table" or changes.linked("containment", a=link.b):
+    if changes.linked("containment", a=link.b):
         return None
+    if setting.categories[link.a] != "table":
+        return Move(link.b, down=setting.surface(link.a, box.x) + PRESSED * setting.unit - box.bottom)
     left = [u.a for u in changes.unlinked if u.r == "support" and u.b == link.b and u.a in setting.boxes]
     elsewhere = changes.settled(link.b) or changes.linked("left of", b=link.b)
     across = 0.0 if not left or elsewhere else changes.box(left[0]).right - box.left
@@ -116,7 +123,10 @@ def _contact(link: Link, changes: Changes) -> Move | None:
     if mover in changes.poses and changes.poses[mover].angle:
         return None
     m, o = changes.box(mover), changes.box(other)
-    return Move(mover, o.left - m.right if m.x < o.x else o.right - m.left)
+    way = o.left - m.right if m.x < o.x else o.right - m.left
+    lean = changes.poses[other].angle if other in changes.poses else 0.0
+    follows = min((o.bottom - m.y) * np.tan(np.radians(min(lean, STEEP))), ROLLED * changes.setting.unit)
+    return Move(mover, way + (float(follows) if lean > 0 and m.x < o.x else 0.0))
 
 
 def _near(link: Link, changes: Changes) -> Move | None:
@@ -141,10 +151,14 @@ def _above(link: Link, changes: Changes) -> Move:
     """
     a, b = changes.box(link.a), changes.box(link.b)
     if any(u.b == link.a and u.r == "support" for u in changes.unlinked):
+        if changes.setting.categories[link.b] == "table":
+            return Move(link.a, down=DROPPED * changes.setting.unit)
         side = OFF if a.x < b.x else 1 - OFF
         return Move(link.a, b.left + side * b.width - a.x, DROPPED * changes.setting.unit)
     if any(u.b == link.a and u.r == "attachment" for u in changes.unlinked):
         return Move(link.a, down=FALLEN * (b.y - a.y))
+    if link.a in changes.freed:
+        return Move(link.a, down=BEGUN * (b.y - a.y))
     return Move(link.a, b.x - a.x, -HIGHER * changes.setting.unit)
 
 

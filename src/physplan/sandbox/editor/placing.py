@@ -13,6 +13,7 @@ from physplan.keyframes.protocol import EditRequest
 from physplan.sandbox.editor.cutout import Pose
 from physplan.sandbox.editor.linking import Changes, move, part
 from physplan.sandbox.editor.setting import Box, Setting
+from physplan.sandbox.editor.tilting import TILTS, carried, tilted
 
 TURNS = {
     "leaning to the right": 34.0,
@@ -32,6 +33,7 @@ LEVELS = {
 }
 A_LITTLE = 0.07
 LOWERED, CLOSE = 14.0, 14.5  # world units above what is below; the latter where the words say near
+THROWN = 33.0  # world units: how high a thing flies that a seesaw throws
 SPAN = 0.5  # of the picture: what is wider is not what a thing is lowered towards
 DEEP = 0.8  # of the picture's height, where there is nothing below
 
@@ -53,12 +55,19 @@ def poses(request: EditRequest, setting: Setting) -> dict[str, Pose]:
             pose = _updated(now(edit.o), edit, setting, links)
             if pose is not None:
                 found[edit.o] = pose
-    changes = Changes(setting=setting, changing=changing, links=links, unlinked=unlinked, poses=found)
+    attachments = (e for e in request.chain.graph.edges if e.r == "attachment")
+    freed = {e.b for e in attachments if e.a not in event.graph}
+    changes = Changes(
+        setting=setting, changing=changing, links=links, unlinked=unlinked, poses=found, freed=freed
+    )
     for link in links:
         if setting.known(link.a, link.b) and (way := move(link, changes)) is not None:
             found[way.id] = now(way.id).moved(way.right, way.down)
     for unlink in unlinked:
         if setting.known(unlink.a, unlink.b) and (way := part(unlink, changes)) is not None:
+            found[way.id] = now(way.id).moved(way.right, way.down)
+    for id in setting.beams:
+        for way in carried(id, event.graph, setting):
             found[way.id] = now(way.id).moved(way.right, way.down)
     return found
 
@@ -68,6 +77,10 @@ def _updated(pose: Pose, edit: Update, setting: Setting, links: Sequence[Link]) 
     box = setting.boxes[edit.o]
     if edit.key == "configuration" and edit.value in TURNS:
         return replace(pose, angle=TURNS[edit.value], pivot=(box.right, box.bottom))
+    if edit.key == "configuration" and edit.o in setting.beams and edit.value in TILTS:
+        return tilted(pose, edit.o, edit.value, setting)
+    if edit.key == "configuration" and edit.value == "flying":
+        return pose.moved(0, -THROWN * setting.unit)
     if edit.key == "configuration" and edit.value == "lowered":
         near = any(link.r == "near" and edit.o in (link.a, link.b) for link in links)
         gap = (CLOSE if near else LOWERED) * setting.unit

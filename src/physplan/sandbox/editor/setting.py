@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from physplan.sandbox.editor.cutout import Pose
-from physplan.sandbox.parser import whole
+from physplan.sandbox.parser import BARE, BEAMS, beam_slope, whole
 
 Mask = NDArray[np.bool_]
 
@@ -48,6 +48,24 @@ class Box:
         return Box(left=min(xs), top=min(ys), right=max(xs), bottom=max(ys))
 
 
+@dataclass(frozen=True)
+class Beam:
+    """A seesaw's or a balance's: how far it falls per pixel to the right, the column of its hinge, and the
+    row of its upper edge there."""
+
+    slope: float
+    x: float
+    row: float
+
+    @classmethod
+    def of(cls, mask: Mask) -> Beam:
+        rows, columns = np.nonzero(mask)
+        foot = columns[rows >= rows.max() - 0.02 * mask.shape[0]]
+        slope, x = beam_slope(mask), float(np.median(foot)) + 0.5
+        seen = int(columns.min() + BARE[0] * (columns.max() - columns.min()))
+        return cls(slope, x, float(rows[columns == seen].min()) + slope * (x - seen))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """Everything in pixels; depths and outlines by node id."""
@@ -60,6 +78,8 @@ class Setting:
     width: int
     horizon: int
     table_rows: NDArray[np.float32]  # the table's depth in each row from the horizon on
+    tops: Mapping[str, NDArray[np.int64]]  # the highest row of each thing in each column
+    beams: Mapping[str, Beam]
 
     @classmethod
     def of(
@@ -81,7 +101,16 @@ class Setting:
             width=depth.shape[1],
             horizon=horizon,
             table_rows=np.asarray(rows, dtype=np.float32),
+            tops={id: np.where(mask.any(0), mask.argmax(0), height) for id, mask in masks.items()},
+            beams={id: Beam.of(mask) for id, mask in masks.items() if categories[id] in BEAMS},
         )
+
+    def surface(self, id: str, x: float) -> float:
+        """The upper edge of a thing around this column; of a beam, without the rims at its ends."""
+        if id in self.beams:
+            return self.beams[id].row + self.beams[id].slope * (x - self.beams[id].x)
+        near = self.tops[id][max(int(x - self.unit), 0) : int(x + self.unit) + 1]
+        return float(np.median(near)) if near.size else float(self.boxes[id].top)
 
     def table_row(self, near: float) -> float:
         """The picture row on which a thing of this depth stands."""

@@ -223,7 +223,8 @@ def build_scene(
     things = phenomenon.things(variant, layout)
     crowd = int(getattr(phenomenon, "crowd", 3))  # the most distractors that there is room for
     number = int(rng.integers(1, crowd + 1)) if distractors is None else distractors
-    kinds = _shuffled([k for k in DISTRACTORS if k not in things], rng)
+    shown = {thing.category for thing in things.values()}
+    kinds = _shuffled([k for k in DISTRACTORS if k not in shown], rng)
     if isinstance(phenomenon, Spotted):
         spots = _shuffled(phenomenon.spots(layout, horizon), rng)
     else:
