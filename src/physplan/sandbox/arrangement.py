@@ -54,6 +54,8 @@ def spatial_relations(places: Sequence[Place], physical: Sequence[Triple], table
     dishes = [p for p in middle if p.category in DISHES]
     above = dict(_above(air, [*dishes, *standing], table))
     found: set[Triple] = {(a, "above", b) for a, b in above.items()} | set(_neighbours(dishes))
+    for below in {b for b in above.values() if b != table}:
+        found |= set(_neighbours([p for p in air if above.get(p.id) == below]))
     for sky in (p for p in places if p.near <= SKY and p.id not in held and p.id != table):
         found |= {_ordered(sky, p) for p in standing}
     for part in (p for p in middle if held.get(p.id, ("", ""))[1] == "attachment"):

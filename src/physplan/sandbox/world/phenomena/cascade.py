@@ -55,7 +55,7 @@ class Cascade:
     def values(self, variant: str, rng: np.random.Generator) -> dict[str, float]:
         first, step = rng.uniform(23.4, 24.0), rng.uniform(9.4, 9.8)
         w = rng.uniform(11.8, 12.6)
-        glass = first + 2 * step + THICK / 2 + rng.uniform(2.2, 3.0) + w / 2
+        glass = first + 2 * step + THICK / 2 + rng.uniform(2.8, 3.4) + w / 2
         return {
             "shelf_w": first - 4.8,
             "shelf_h": rng.uniform(9.0, 10.0),
