@@ -112,6 +112,10 @@ class VideoModel(Protocol):
         """
         ...
 
+    def encode_frames(self, frames: Tensor, layout: FrameLayout) -> Tensor:
+        """Frames [F, 3, H, W] in [0, 1] as clean latents [1, C, n, h, w], float32, without gradients."""
+        ...
+
     def decode(self, latents: Tensor, layout: FrameLayout, *, tiled: bool = False) -> Tensor:
         """The whole video [F, 3, H, W] in [0, 1], float32, without gradients; `tiled` needs less memory."""
         ...
