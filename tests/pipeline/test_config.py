@@ -82,9 +82,9 @@ def test_a_preset_reads_back_from_what_it_writes(name: str) -> None:
 
 
 def test_the_recipes_name_the_reasoners_own_models() -> None:
-    assert load_config("paper").reasoner.model == reasoners.PAPER_MODEL
-    assert load_config("open").reasoner.model == reasoners.OPEN_MODEL
-    assert presets.PRESETS["open"].server == ("OPENAI_BASE_URL", reasoners.OPEN_URL)
+    assert load_config("paper").reasoner.model == reasoners.paper.model
+    assert load_config("open").reasoner.model == reasoners.open_weights.model
+    assert presets.PRESETS["open"].server == ("OPENAI_BASE_URL", reasoners.open_weights.url)
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "toml"])

@@ -41,6 +41,11 @@ class VLMReasoner(Reasoner):
     # stored for them replay.
     asks_motion = False
 
+    @staticmethod
+    def usual_calls(events: int) -> int:
+        """Parse and decompose once; translate and instruct for each event."""
+        return 2 + 2 * events
+
     def __init__(
         self,
         gateway: Gateway,

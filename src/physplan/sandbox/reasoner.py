@@ -39,6 +39,7 @@ class SandboxReasoner(Reasoner):
     """Needs no key and no network; `segmenter` and `depth` default to the ones trained on the world."""
 
     name = "sandbox"
+    calls_out = None
 
     def __init__(
         self,

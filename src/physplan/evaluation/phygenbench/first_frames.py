@@ -47,7 +47,7 @@ def draw_first_frames(
         for number, caption in prompts
     ]
     limits = {"total_ledger": total, "total_budget": budget} if total else {"budget": budget}
-    settings = CallSettings(folder=folder / "calls", base_url=base_url, **limits)  # type: ignore[arg-type]
+    settings = CallSettings(folder=folder / "calls", base_url=base_url, **limits)
     report = run_cases(cases, partial(make_draw, settings), folder, config=engine, progress=progress)
     report.require_complete()
     store = CaseStore(folder)
