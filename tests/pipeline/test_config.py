@@ -24,7 +24,7 @@ RUNTIME = {
     "runtime.slicing", "runtime.checkpointing", "runtime.keep_encoders", "runtime.keep_models",
     "runtime.local_files_only", "runtime.budget", "runtime.prices", "runtime.offline", "runtime.timeout",
     "runtime.total_budget", "runtime.total_ledger",
-    "runtime.attempts", "runtime.at_once", "runtime.threads", "runtime.allow_hosts",
+    "runtime.attempts", "runtime.at_once", "runtime.threads", "runtime.allow_hosts", "reasoner.prompts",
 }  # fmt: skip
 
 

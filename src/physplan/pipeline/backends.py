@@ -86,7 +86,7 @@ class Backends:
             temperature=wanted.temperature,
             max_output_tokens=wanted.max_output_tokens,
         )
-        return make_reasoner(wanted.name, settings)
+        return make_reasoner(wanted.name, settings, prompts=wanted.prompts)
 
     def editor(self, calls: Path | None) -> KeyframeEditor:
         wanted = self.config.editor

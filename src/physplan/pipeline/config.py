@@ -20,8 +20,9 @@ from physplan.runs.layout import StageName
 from physplan.video.fit import FitMode
 
 
-def decides(stage: StageName, default: Any = MISSING, *, factory: Any = MISSING) -> Any:
-    return field(default=default, default_factory=factory, metadata={"stage": stage})
+def decides(stage: StageName, default: Any = MISSING, *, factory: Any = MISSING, later: bool = False) -> Any:
+    """`later`: at its default it is in no key, so that runs which were made before it came are still done."""
+    return field(default=default, default_factory=factory, metadata={"stage": stage, "later": later})
 
 
 def runtime(default: Any = MISSING, *, factory: Any = MISSING) -> Any:
@@ -46,6 +47,7 @@ class ReasonerConfig:
     retries: int = decides("plan", 3)
     regenerations: int = decides("plan", 2)
     base_url: str | None = runtime(None)
+    prompts: str | None = runtime(None)  # a folder of one's own templates; their content is in Inputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +131,7 @@ class Inputs:
     image: str = decides("plan")
     prompt: str = decides("plan")
     plan: str | None = decides("plan", None)  # when a plan was given
+    prompts: str | None = decides("plan", None, later=True)  # when prompts were given
     keyframes: str | None = decides("keyframes", None)  # when keyframes were given
     seed: int = decides("latents", 0)
     method: str = decides("latents", "physplan")

@@ -28,6 +28,7 @@ from physplan.pipeline.stage_keys import deciding_settings, differences, digest
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import check_frames, check_prompt
 from physplan.reasoning.recheck import recheck
+from physplan.reasoning.templates import PromptSet
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder, layout
 from physplan.video.fit import Fit, fit_picture
@@ -112,6 +113,7 @@ def prepare_run(
         image=picture.sha256,
         prompt=prompt,
         plan=digest(chain.to_json()) if chain else None,
+        prompts=str(PromptSet.read(config.reasoner.prompts).version) if config.reasoner.prompts else None,
         keyframes=_picture_digest(drawn) if drawn else None,
         seed=seed,
         method=method,

@@ -8,6 +8,7 @@ from physplan.calls.outlay import CallsOut
 from physplan.calls.providers import find_provider
 from physplan.calls.settings import CallSettings, connect
 from physplan.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner
+from physplan.reasoning.templates import PromptSet
 from physplan.reasoning.vlm import MotionReasoner, VLMReasoner
 
 
@@ -30,13 +31,14 @@ class ModelReasoner:
             tokens=(3500, 1500),  # as measured over plans of three events with the paper's prompts
         )
 
-    def __call__(self, settings: CallSettings) -> VLMReasoner:
+    def __call__(self, settings: CallSettings, prompts: PromptSet | None = None) -> VLMReasoner:
         url = settings.base_url or find_provider(self.provider).chosen_url or self.url
         return self.kind(
             connect(self.provider, replace(settings, base_url=url)),
             settings.model or self.model,
             temperature=settings.temperature,
             max_output_tokens=settings.max_output_tokens,
+            prompts=prompts,
         )
 
 
