@@ -102,7 +102,7 @@ def _plan(args: argparse.Namespace) -> int:
     from physplan.files import write_json
     from physplan.graph import GraphError
     from physplan.pipeline.backends import Backends
-    from physplan.pipeline.stages import make_plan
+    from physplan.pipeline.planning import make_plan
     from physplan.reasoning import PlanRecord
     from physplan.reasoning.picture import Picture
     from physplan.reasoning.planner import check_frames, check_prompt

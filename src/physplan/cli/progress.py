@@ -49,7 +49,8 @@ class Display:
         self.stop()
 
     def stop(self) -> None:
-        self.bars.stop()
+        if self.console.is_terminal:  # elsewhere it was not started, and would print an empty line
+            self.bars.stop()
 
     def __call__(self, event: RunEvent) -> None:
         if self.console.is_terminal:

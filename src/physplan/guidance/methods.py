@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-import torch
-
 from physplan.errors import PhysPlanError
-from physplan.graph import EventChain, Term
-from physplan.guidance.bystanders import KeepBystanders
+from physplan.graph import Term
 from physplan.guidance.config import GuidanceConfig, MeasureConfig
-from physplan.guidance.frame_guidance_draws import frame_guidance_start
-from physplan.guidance.objective import build_objective
-from physplan.guidance.records import GuidanceResult, OnProgress
-from physplan.guidance.sampler import guided_sample
 from physplan.guidance.schedule import FRAME_GUIDANCE as FRAME_GUIDANCE_SCHEDULE
 from physplan.guidance.schedule import Schedule
-from physplan.perception.evidence import Evidence
-from physplan.perception.protocol import DepthEstimator, FeatureEncoder
 from physplan.registry import did_you_mean
-from physplan.video.protocol import Conditioning, VideoModel
 
 PHYSPLAN = GuidanceConfig()
 
@@ -77,54 +67,3 @@ def method_config(
     if name in ABLATIONS:
         return ABLATIONS[name](physplan)
     raise PhysPlanError(f"There is no guidance method {name!r}. {did_you_mean(name, METHODS)}")
-
-
-def guide(
-    model: VideoModel,
-    conditioning: Conditioning,
-    chain: EventChain,
-    evidence: Evidence,
-    *,
-    encoder: FeatureEncoder,
-    depth: DepthEstimator,
-    config: GuidanceConfig,
-    generator: torch.Generator,
-    on_progress: OnProgress | None = None,
-) -> GuidanceResult:
-    """Sample the video's clean latents so that it goes through the states of `chain` (section 3.2).
-
-    `generator` is the one `prepare` was given; the same seed gives the same latents.
-    """
-    if chain.num_frames != conditioning.layout.num_frames:
-        raise PhysPlanError(
-            f"The plan is for {chain.num_frames} frames, but the video has {conditioning.layout.num_frames}:"
-            " plan again for that length."
-        )
-    if config.draws == "frame_guidance":
-        conditioning = frame_guidance_start(conditioning, generator)
-    guided = any(config.schedule.repeats)
-    small = config.preview_downscale
-    size = (conditioning.height // small, conditioning.width // small)
-    objective = build_objective(
-        config.losses if guided else (),
-        chain,
-        evidence,
-        encoder=encoder,
-        depth=depth,
-        size=size,
-        device=model.device,
-        config=config.measure,
-    )
-    bystanders = (
-        KeepBystanders(chain, evidence, size=size, device=model.device) if config.keep and guided else None
-    )
-    return guided_sample(
-        model,
-        conditioning,
-        objective=objective,
-        anchors=chain.anchors,
-        config=config,
-        generator=generator,
-        bystanders=bystanders,
-        on_progress=on_progress,
-    )

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.methods import FRAME_GUIDANCE
-from physplan.keyframes.check import CheckSettings
+from physplan.keyframes.settings import CheckSettings
 from physplan.runs.layout import StageName
 from physplan.video.fit import FitMode
 

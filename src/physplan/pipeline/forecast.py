@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from physplan.calls.outlay import Outlay, outlay
 from physplan.graph import EventChain
 from physplan.guidance.methods import method_config
 from physplan.keyframes.registry import EDITORS
-from physplan.pipeline.config import VideoConfig
+from physplan.machine import Missing
 from physplan.pipeline.run import Run, recorded_settings
 from physplan.pipeline.stage_keys import deciding_settings
+from physplan.pipeline.video_models import video_model
 from physplan.reasoning.registry import REASONERS
 from physplan.runs import layout
-from physplan.video.memory import (
-    GradientMode,
-    MemoryEstimate,
-    estimate_folder,
-    estimate_preset,
-    require_memory,
-)
-from physplan.video.published import PUBLISHED
+
+if TYPE_CHECKING:
+    from physplan.video.memory import MemoryEstimate
 
 USUAL_EVENTS = 3
 
@@ -44,6 +37,7 @@ class Forecast:
     events: int
     known_events: bool
     memory: MemoryEstimate | None
+    missing: tuple[Missing, ...] = ()  # here, of what the run needs
 
     @property
     def calls(self) -> int:
@@ -73,12 +67,12 @@ def forecast(run: Run) -> Forecast:
 
 def check_fits(run: Run) -> None:
     """Refuse a size that the model cannot make and a run that cannot fit, before anything is paid for."""
-    video = run.config.video
-    if video.model == "sandbox" and video.source is None:
-        run.backends.video.check_size(
-            height=video.height or 0, width=video.width or 0, num_frames=video.num_frames or 0
-        )
-    elif (needed := memory_needed(run)) is not None:
+    video_model(run.config.video.model).check_size(run.config.video)
+    if (needed := memory_needed(run)) is not None:
+        import torch
+
+        from physplan.video.memory import require_memory
+
         require_memory(needed, torch.device(run.config.runtime.device))
 
 
@@ -126,35 +120,11 @@ def _work(run: Run, stage: str, events: int, done: bool) -> Work:
 
 
 def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None:
-    """None for the sandbox, which needs less than a browser tab."""
+    """None where that is nothing to speak of."""
     video = run.config.video
-    if video.model == "sandbox":
-        return None
-    mode = run.config.guidance.gradient if run.guided else "none"
-    return _estimate(video, mode, run.config.runtime.checkpointing, events)
-
-
-@cache  # the networks are run on shapes: seconds that a second run with the same settings need not wait
-def _estimate(video: VideoConfig, mode: GradientMode, checkpointing: bool, events: int) -> MemoryEstimate:
-    if video.source is None or not Path(video.source).is_dir():
-        preset = PUBLISHED[video.model]
-        return estimate_preset(
-            preset,
-            height=video.height,
-            width=video.width,
-            num_frames=video.num_frames,
-            anchors=events,
-            gradient_mode=mode,
-            checkpointing=checkpointing,
-        )
-    return estimate_folder(
-        Path(video.source),
-        dtype=video.dtype or "bf16",
-        checkpointing=checkpointing,
-        height=video.height,
-        width=video.width,
-        num_frames=video.num_frames,
-        guidance_scale=video.guidance_scale,
-        anchors=events,
-        gradient_mode=mode,
+    return video_model(video.model).memory(
+        video,
+        mode=run.config.guidance.gradient if run.guided else "none",
+        checkpointing=run.config.runtime.checkpointing,
+        events=events,
     )

@@ -153,16 +153,24 @@ def _picture_digest(pictures: Sequence[Image.Image]) -> str:
     return hashlib.sha256("".join(Picture.of(one).sha256 for one in pictures).encode()).hexdigest()
 
 
-def begin(run: Run, *, redo: bool) -> None:
-    """Write down what the run is; a folder with another run is not touched unless asked."""
-    folder, now = run.folder, deciding_settings(run.config, run.inputs)
-    before = recorded_settings(folder)
-    if before is not None and (changed := differences(before, now)) and not redo:
+def check_folder(run: Run, *, redo: bool) -> None:
+    """A folder with another run is not touched unless asked."""
+    before = recorded_settings(run.folder)
+    if before is None or redo:
+        return
+    if changed := differences(before, deciding_settings(run.config, run.inputs)):
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise PhysPlanError(
-            f"{folder.path} holds a run with other settings ({'; '.join(changed[:3])}{more}): choose another "
-            "folder, or redo what depends on them with --redo."
+            f"{run.folder.path} holds a run with other settings ({'; '.join(changed[:3])}{more}): choose "
+            "another folder, or redo what depends on them with --redo."
         )
+
+
+def begin(run: Run, *, redo: bool) -> None:
+    """Write down what the run is."""
+    check_folder(run, redo=redo)  # again, now that nobody else can change it
+    folder, now = run.folder, deciding_settings(run.config, run.inputs)
+    before = recorded_settings(folder)
     if before != now:
         # Before the new settings are written: no folder ever holds a result of other settings than it names.
         stale = [
@@ -170,6 +178,7 @@ def begin(run: Run, *, redo: bool) -> None:
         ]
         folder.forget([*reversed(stale)])
         (folder / layout.REPORT).unlink(missing_ok=True)
+    (folder / layout.FAILURE).unlink(missing_ok=True)
     # First of all files: it is what makes the folder ours.
     write_json(
         folder / layout.RUN,

@@ -22,6 +22,7 @@ from physplan.perception.preview import save_previews
 from physplan.pipeline import stages
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.forecast import memory_needed
+from physplan.pipeline.planning import make_plan
 from physplan.pipeline.run import Run
 from physplan.pipeline.sampling import Guide, make_latents
 from physplan.pipeline.stage_keys import stage_key
@@ -106,7 +107,7 @@ def _plan(run: Run) -> Made:
         tell(f"{step.stage}{where}: {step.message}")
 
     try:
-        chain = stages.make_plan(
+        chain = make_plan(
             run.config,
             run.backends,
             run.frame,
@@ -132,6 +133,8 @@ def _keyframes(run: Run) -> Made:
         done += 1
         tell(keyframe.report(), done=done, total=len(chain.events))
 
+    seen = run.config.perception
+    tell(f"loading {seen.segmenter.name} and {seen.depth.name}, which look at pictures")
     drawn = stages.make_keyframes(
         run.config,
         run.backends,
@@ -179,7 +182,7 @@ def _evidence(run: Run) -> Made:
 def _latents(run: Run) -> Made:
     config, tell = run.config, run.tell("latents")
     needed = memory_needed(run)
-    tell("loading the video model" + (f", memory {needed}" if needed else ""))
+    tell(f"loading the video model {config.video.model}" + (f", memory {needed}" if needed else ""))
     guided_by = None
     if run.guided:
         guided_by = Guide(

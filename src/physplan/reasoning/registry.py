@@ -25,6 +25,16 @@ REASONERS = Registry(
         "open-prompt-derived": "physplan.reasoning.presets:open_prompt_derived",
         "open-full-graph": "physplan.reasoning.presets:open_full_graph",
     },
+    providers={
+        "paper": "gemini",
+        "open": "openai",
+        "paper-motion": "gemini",
+        "open-motion": "openai",
+        "paper-prompt-derived": "gemini",
+        "paper-full-graph": "gemini",
+        "open-prompt-derived": "openai",
+        "open-full-graph": "openai",
+    },
 )
 
 
