@@ -123,7 +123,7 @@ def test_another_backend_does_not_inherit_the_options_of_the_first() -> None:
         ({"video": {"fit": "zoom"}}, "video.fit is 'zoom'. Choose one of: crop, letterbox, stretch."),
         ({"video": 3}, "video takes settings of its own, not 3."),
         ({"guidance": {"measure": {"without": ["colour"]}}}, "guidance.measure.without[0] is 'colour'."),
-        ({"guidance": {"outside_weight": 7}}, "outside_weight (lambda) is 7"),
+        ({"guidance": {"outside_weight": 7}}, "guidance.outside_weight is 7: give a number from 0 to 1."),
         ({"preset": "papr"}, "there is no preset 'papr'. Did you mean 'paper'?"),
         ({"runtime": {"budget": True}}, "runtime.budget is True, but must be a number."),
     ],

@@ -7,23 +7,26 @@ from dataclasses import replace
 from physplan import machine
 from physplan.errors import PhysPlanError
 from physplan.pipeline.config import Config
+from physplan.pipeline.config_loading import read, to_plain
 from physplan.pipeline.video_models import video_model
 
 
 def with_defaults(config: Config) -> Config:
     """All of `config.video` but source and revision has a value; "auto" is a device."""
-    own = video_model(config.video.model).values
+    own = video_model(str(config.video.model)).values
     missing = {name: value for name, value in own.items() if getattr(config.video, name) is None}
     if config.video.source is not None:  # a model from elsewhere has no commit of ours
         missing.pop("revision", None)
     device = config.runtime.device
     if device == "auto":
         device = "cuda" if machine.gpus() else "cpu"
-    return replace(
+    complete = replace(
         config,
         video=replace(config.video, **missing),
         runtime=replace(config.runtime, device=device),
     )
+    # Read like a file, so that what was put together in Python is checked as well.
+    return read(Config, to_plain(complete), base=complete, at="")
 
 
 def check_device(device: str) -> None:
