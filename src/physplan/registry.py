@@ -13,15 +13,22 @@ from physplan.errors import PhysPlanError
 class Registry(dict[str, str]):
     """Name -> "package.module:attribute". `kind` is the noun used in messages ("segmenter").
 
-    `providers` says of the backends that call out whom they call ("gemini", "openai").
+    `providers` says of the backends that call out whom they call ("gemini", "openai"); `prompts` names, as
+    entries do, functions that refuse sentences which a backend cannot do anything with.
     """
 
     def __init__(
-        self, kind: str, entries: Mapping[str, str], *, providers: Mapping[str, str] | None = None
+        self,
+        kind: str,
+        entries: Mapping[str, str],
+        *,
+        providers: Mapping[str, str] | None = None,
+        prompts: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(entries)
         self.kind = kind
         self.providers = dict(providers or {})
+        self.prompts = dict(prompts or {})
 
     def check(self, name: str) -> None:
         """An unknown name is an error."""
@@ -33,11 +40,21 @@ class Registry(dict[str, str]):
         self.check(name)
         return self.providers.get(name)
 
+    def check_prompt(self, name: str, prompt: str) -> None:
+        """Refuse a sentence that the backend would refuse, without loading it."""
+        self.check(name)
+        if name in self.prompts:
+            _found(self.prompts[name])(prompt)
+
     def load(self, name: str) -> Any:
         """The registered class (or function) itself."""
         self.check(name)
-        module, attribute = self[name].split(":")
-        return getattr(importlib.import_module(module), attribute)
+        return _found(self[name])
+
+
+def _found(entry: str) -> Any:
+    module, attribute = entry.split(":")
+    return getattr(importlib.import_module(module), attribute)
 
 
 def did_you_mean(name: str, known: Mapping[str, Any] | list[str] | tuple[str, ...]) -> str:

@@ -83,3 +83,48 @@ def test_the_package_shows_what_it_offers_without_loading_it() -> None:
     script = "import sys, physplan; print('PhysPlan' in dir(physplan), {'torch', 'yaml'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "set()"]
+
+
+def test_a_sentence_that_the_sandbox_does_not_know_is_answered_with_what_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from physplan.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    melting.draw(tmp_path / "ice.png")
+    assert main(["generate", "--image", "ice.png", "--prompt", "a cat jumps over a fence"]) != 0
+    told = capsys.readouterr().err
+    assert "The sandbox does not know what happens when 'a cat jumps over a fence'" in told
+    assert "physplan sample --list" in told
+    assert "For pictures of your own: --preset " in told
+    assert not (tmp_path / "runs").exists()
+
+
+def test_samples_are_every_phenomenon_and_variant_with_their_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from physplan.cli import main
+    from physplan.sandbox.prompts import matching
+    from physplan.sandbox.samples import names, sample
+    from physplan.sandbox.world.phenomena import PHENOMENA
+
+    monkeypatch.chdir(tmp_path)
+    assert main(["sample", "--list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert len(listed) == len(names()) == sum(len(found.variants) for found in PHENOMENA.values())
+    for line in listed:
+        name, _, prompt = line.partition(" ")
+        assert prompt.strip() == sample(name).prompt
+        matching(prompt)
+    assert main(["sample", "ice-cloth", "-o", "ice.png"]) == 0
+    assert (
+        'physplan generate --image ice.png --prompt "an ice cube melting in the sun"'
+        in capsys.readouterr().out
+    )
+    first = (tmp_path / "ice.png").read_bytes()
+    assert main(["sample", "ice-cloth", "-o", "ice.png"]) == 0, "the same again is fine"
+    assert main(["sample", "ice-tray", "-o", "ice.png"]) != 0
+    assert "ice.png is there already" in capsys.readouterr().err
+    assert (tmp_path / "ice.png").read_bytes() == first
+    assert main(["sample", "icecube"]) != 0
+    assert "Did you mean 'ice" in capsys.readouterr().err

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 examples:
+  physplan sample ice-tray -o ice.png                                            # a picture to try this with
   physplan generate --image ice.png --prompt "an ice cube melting in the sun"
   physplan generate --image ice.png --prompt "..." --preset paper --budget 1.00 -o runs/ice
   physplan generate --image ice.png --prompt "..." --preset paper --dry-run      # work, calls, cost, memory

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 examples:
+  physplan sample ice-tray -o ice.png      # a picture to try this with
   physplan plan --image ice.png --prompt "an ice cube melting in the sun" -o plan.json
   physplan plan --image ice.png --prompt "..." --preset paper --budget 0.10 -o plan.json
   physplan plan --image ice.png --prompt "..." --preset open --base-url http://localhost:8000/v1 -o plan.json

@@ -22,7 +22,7 @@ from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import OnEvent, silent
 from physplan.pipeline.failure import record_failure
 from physplan.pipeline.forecast import Forecast, forecast
-from physplan.pipeline.requirements import check_names, missing, require, stages_to_do
+from physplan.pipeline.requirements import check_names, check_prompt, missing, require, stages_to_do
 from physplan.pipeline.result import Cost, OutputType, Result, collect
 from physplan.pipeline.run import AnyPicture, Run, begin, check_folder, prepare_run
 from physplan.pipeline.video_models import video_model
@@ -130,6 +130,7 @@ class PhysPlan:
         )
         check_folder(run, redo=redo)
         check_names(run.config)
+        check_prompt(run, stages_to_do(run))
         video_model(run.config.video.model).check_size(run.config.video)
         return replace(forecast(run), missing=tuple(missing(run, stages_to_do(run))))
 

@@ -26,6 +26,7 @@ def require(run: Run, *, upto: layout.StageName | None = None) -> None:
     """Refuse a run that cannot end well here, with everything that it lacks."""
     check_names(run.config)
     todo = stages_to_do(run, upto)
+    check_prompt(run, todo)
     if "latents" in todo:
         video_model(run.config.video.model).check_size(run.config.video)
     if lacking := list(missing(run, todo)):
@@ -46,6 +47,12 @@ def check_names(config: Config) -> None:
         (ENCODERS, seen.encoder.name),
     ):
         registry.check(name)
+
+
+def check_prompt(run: Run, todo: list[layout.StageName]) -> None:
+    """Refuse a sentence that the reasoner is known not to understand."""
+    if "plan" in todo and run.plan is None:
+        REASONERS.check_prompt(run.config.reasoner.name, run.inputs.prompt)
 
 
 def stages_to_do(run: Run, upto: layout.StageName | None = None) -> list[layout.StageName]:

@@ -202,7 +202,7 @@ def _same(before: dict[str, object], now: dict[str, object], run: Run, stage: st
 def recorded_settings(folder: RunFolder) -> dict[str, object] | None:
     try:
         return dict(json.loads((folder / layout.RUN).read_text(encoding="utf-8"))["identity"])
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, TypeError):
         raise PhysPlanError(

@@ -26,6 +26,7 @@ from physplan.pipeline.planning import make_plan
 from physplan.pipeline.run import Run
 from physplan.pipeline.sampling import Guide, make_latents
 from physplan.pipeline.stage_keys import stage_key
+from physplan.pipeline.video_models import video_model
 from physplan.reasoning import PlanRecord, Step
 from physplan.runs import PeakMemory, file_digest, layout
 from physplan.video.decoding import load_latents, save_latents
@@ -211,7 +212,7 @@ def _latents(run: Run) -> Made:
         with atomic_path(files[-1]) as temporary:
             regions = {label: region.float().contiguous() for label, region in sampled.regions.items()}
             save_file(regions, temporary)
-    return files, list(sampled.notes)
+    return files, [*sampled.notes, *video_model(config.video.model).doubts(run.picture.image.size)]
 
 
 def _video(run: Run) -> Made:

@@ -39,6 +39,10 @@ class KnownVideoModel(Protocol):
         """The estimated peak of sampling; None where that is nothing to speak of."""
         ...
 
+    def doubts(self, picture: tuple[int, int]) -> list[str]:
+        """What a reader of the result should know where a picture of this size was given."""
+        ...
+
     def load(self, video: VideoConfig, runtime: RuntimeConfig) -> VideoModel: ...
 
 
@@ -57,6 +61,9 @@ class Published:
         self, video: VideoConfig, *, mode: GradientMode, checkpointing: bool, events: int
     ) -> MemoryEstimate:
         return _estimate(video, mode, checkpointing, events)
+
+    def doubts(self, picture: tuple[int, int]) -> list[str]:
+        return []
 
     def load(self, video: VideoConfig, runtime: RuntimeConfig) -> VideoModel:
         from physplan.video.loading import LoadOptions, load_video_model
@@ -103,6 +110,14 @@ class Embedded:
         self, video: VideoConfig, *, mode: GradientMode, checkpointing: bool, events: int
     ) -> MemoryEstimate | None:
         return None  # less than a browser tab
+
+    def doubts(self, picture: tuple[int, int]) -> list[str]:
+        if picture == (self.values["width"], self.values["height"]):
+            return []
+        return [
+            f"the sandbox's model has seen nothing but its own small world, in {self.values['width']} x "
+            f"{self.values['height']}; of another picture its video means nothing (physplan sample --list)"
+        ]
 
     def load(self, video: VideoConfig, runtime: RuntimeConfig) -> VideoModel:
         if video.source is None:

@@ -35,6 +35,7 @@ REASONERS = Registry(
         "open-prompt-derived": "openai",
         "open-full-graph": "openai",
     },
+    prompts={"sandbox": "physplan.sandbox.prompts:matching"},
 )
 
 
