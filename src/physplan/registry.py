@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from physplan.errors import PhysPlanError
@@ -13,8 +13,8 @@ from physplan.errors import PhysPlanError
 class Registry(dict[str, str]):
     """Name -> "package.module:attribute". `kind` is the noun used in messages ("segmenter").
 
-    `providers` says of the backends that call out whom they call ("gemini", "openai"); `prompts` names, as
-    entries do, functions that refuse sentences which a backend cannot do anything with.
+    `callers` are those that call out, whose module can be asked for the key they need (`calls_out`) at no
+    cost; `prompts` names, as entries do, functions that refuse sentences which a backend cannot use.
     """
 
     def __init__(
@@ -22,23 +22,18 @@ class Registry(dict[str, str]):
         kind: str,
         entries: Mapping[str, str],
         *,
-        providers: Mapping[str, str] | None = None,
+        callers: Iterable[str] = (),
         prompts: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(entries)
         self.kind = kind
-        self.providers = dict(providers or {})
+        self.callers = frozenset(callers)
         self.prompts = dict(prompts or {})
 
     def check(self, name: str) -> None:
         """An unknown name is an error."""
         if name not in self:
             raise PhysPlanError(f"There is no {self.kind} called {name!r}. {did_you_mean(name, self)}")
-
-    def provider(self, name: str) -> str | None:
-        """Whom a backend calls; None where it works on this machine alone."""
-        self.check(name)
-        return self.providers.get(name)
 
     def check_prompt(self, name: str, prompt: str) -> None:
         """Refuse a sentence that the backend would refuse, without loading it."""

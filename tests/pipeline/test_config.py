@@ -11,11 +11,14 @@ import pytest
 from physplan import presets
 from physplan.errors import PhysPlanError
 from physplan.guidance import GuidanceConfig
+from physplan.keyframes.registry import EDITORS
 from physplan.pipeline.config import Config, Inputs
 from physplan.pipeline.config_loading import load_config, override, to_plain
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.stage_keys import deciding_settings, differences, setting_stages, stage_key
 from physplan.reasoning import presets as reasoners
+from physplan.reasoning.registry import REASONERS
+from physplan.registry import Registry
 from physplan.runs.layout import STAGES
 
 INPUTS = Inputs(image="0" * 64, prompt="a ball rolls")
@@ -157,3 +160,10 @@ def test_an_unknown_video_model_is_answered() -> None:
 def test_differences_are_said_in_words() -> None:
     before, now = deciding_settings(Config(), INPUTS), deciding_settings(Config(), replace(INPUTS, seed=7))
     assert differences(before, now) == ["seed 0, not 7"]
+
+
+@pytest.mark.parametrize("registry", [REASONERS, EDITORS])
+def test_the_registries_know_who_calls_out(registry: Registry) -> None:
+    """Without loading a backend its key can be asked for; so the list must be the truth."""
+    found = {name for name in registry if getattr(registry.load(name), "calls_out", None) is not None}
+    assert found == registry.callers

@@ -12,5 +12,5 @@ EDITORS = Registry(
         "qwen-image-edit": "physplan.keyframes.diffusers:QwenImageEditor",
         "sandbox": "physplan.sandbox.editor:SandboxEditor",
     },
-    providers={"gemini": "gemini"},
+    callers=("gemini",),
 )

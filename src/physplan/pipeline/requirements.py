@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from physplan import machine
-from physplan.calls.addresses import require_consent
+from physplan.calls.outlay import CallsOut
+from physplan.calls.providers import find_provider
 from physplan.errors import PhysPlanError
 from physplan.keyframes.registry import EDITORS
 from physplan.machine import Missing
@@ -13,7 +14,6 @@ from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
 from physplan.pipeline.config import Config
 from physplan.pipeline.defaults import check_device
 from physplan.pipeline.forecast import check_fits
-from physplan.pipeline.providers import PROVIDERS, own_server, server_of
 from physplan.pipeline.run import Run
 from physplan.pipeline.video_models import video_model
 from physplan.reasoning.registry import REASONERS
@@ -71,10 +71,7 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
     if "keyframes" in todo and run.keyframes is None:
         callers.append((EDITORS, config.editor.name, config.editor.base_url))
     if not config.runtime.offline:
-        for registry, name, url in callers:
-            if (provider := registry.provider(name)) and url is not None:
-                require_consent(url, provider, config.runtime.allow_hosts)
-        found = [item for registry, name, url in callers for item in _of_provider(registry, name, url)]
+        found = [item for caller in callers for item in _of_caller(*caller, config.runtime.allow_hosts)]
         yield from dict.fromkeys(found)
     try:
         check_device(config.runtime.device)
@@ -85,26 +82,27 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
         yield from _memory(run)
 
 
-def _of_provider(registry: Registry, name: str, base_url: str | None) -> Iterator[Missing]:
-    if (provider := registry.provider(name)) is None:
+def _of_caller(
+    registry: Registry, name: str, base_url: str | None, allow_hosts: tuple[str, ...]
+) -> Iterator[Missing]:
+    """Extra, server and key of a backend that calls out; a host that the user has not named is refused."""
+    if name not in registry.callers:
         return
-    wanted = PROVIDERS[provider]
-    if not machine.has_module(wanted.module):
-        yield Missing(
-            "extra", f"the package {wanted.module}", f"install PhysPlan with its extra [{wanted.extra}]"
-        )
-    if wanted.server is not None:
-        url = server_of(provider, base_url) or ""
-        if own_server(provider, base_url):
-            if not machine.answers(url):
-                yield Missing("server", f"a server at {url}", f"start one there, or set {wanted.server[0]}")
-            return
-    if not any(machine.has_key(key) for key in wanted.keys):
-        yield Missing(
-            "key",
-            f"the key {' or '.join(wanted.keys)}",
-            f"set {wanted.keys[0]}, or {wanted.keys[0]}_FILE to the file that holds it",
-        )
+    described: CallsOut = registry.load(name).calls_out
+    provider = find_provider(described.provider)
+    module = {"gemini": "google.genai"}.get(provider.name, provider.name)
+    if not machine.has_module(module):
+        yield Missing("extra", f"the package {module}", f"install PhysPlan with its extra [{provider.name}]")
+    url = base_url or provider.chosen_url or described.url or provider.url
+    keys = described.keys(base_url)
+    if not keys:
+        if not machine.answers(url):
+            yield Missing("server", f"a server at {url}", f"start one there, or set {provider.url_variable}")
+        return
+    provider.require_consent(url, allow_hosts)
+    if not any(machine.has_key(key) for key in keys):
+        fix = f"set {keys[0]}, or {keys[0]}_FILE to the file that holds it"
+        yield Missing("key", f"the key {' or '.join(keys)}", fix)
 
 
 def _memory(run: Run) -> Iterator[Missing]:

@@ -25,16 +25,16 @@ REASONERS = Registry(
         "open-prompt-derived": "physplan.reasoning.presets:open_prompt_derived",
         "open-full-graph": "physplan.reasoning.presets:open_full_graph",
     },
-    providers={
-        "paper": "gemini",
-        "open": "openai",
-        "paper-motion": "gemini",
-        "open-motion": "openai",
-        "paper-prompt-derived": "gemini",
-        "paper-full-graph": "gemini",
-        "open-prompt-derived": "openai",
-        "open-full-graph": "openai",
-    },
+    callers=(
+        "paper",
+        "open",
+        "paper-motion",
+        "open-motion",
+        "paper-prompt-derived",
+        "paper-full-graph",
+        "open-prompt-derived",
+        "open-full-graph",
+    ),
     prompts={"sandbox": "physplan.sandbox.prompts:matching"},
 )
 
