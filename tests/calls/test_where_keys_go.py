@@ -183,6 +183,11 @@ def test_a_server_that_says_the_key_in_every_field_is_not_repeated(
     assert b"[hidden key]" in everything
 
 
+def test_a_stand_in_for_a_key_is_a_word_and_stays_one() -> None:
+    assert Secret("EMPTY").redact("the glass is empty") == "the glass is empty"
+    assert Secret("none").redact("none") == "none"
+
+
 def test_redaction_knows_other_letter_cases() -> None:
     assert "7f3a" not in Secret(CANARY).redact(f"{CANARY.upper()} {CANARY.title()}").lower()
 
