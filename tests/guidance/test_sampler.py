@@ -126,7 +126,7 @@ def test_time_travel_follows_algorithm_one(model, prepare, chain, evidence, run)
     )
     v = found.prediction
     following = noise.step(z - config.step_size * found.gradient, v, 1)
-    z = noise.renoise(following, 1, draw_noise(z, generator))
+    z = noise.renoise(following, 1, draw_noise(z, generator))  # type: ignore[attr-defined]
     for n in (1, 2):
         with torch.no_grad():
             z = noise.step(z, model.predict(z, n, conditioning), n)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from physplan.errors import PhysPlanError
@@ -14,7 +14,8 @@ from physplan.registry import did_you_mean
 
 PHYSPLAN = GuidanceConfig()
 
-# Its public code for CogVideoX. Wan there: window_length=2 and travel=(3, 10).
+# Its public code for CogVideoX. Wan there: window_length=2 and travel=(3, 10). It starts from the noise that
+# the other methods start from; draws="frame_guidance" is the order in which its own code draws.
 FRAME_GUIDANCE = GuidanceConfig(
     losses=("whole_frame",),
     schedule=FRAME_GUIDANCE_SCHEDULE,
@@ -22,7 +23,6 @@ FRAME_GUIDANCE = GuidanceConfig(
     outside_weight=1.0,
     normalise="whole",
     update="after",
-    draws="frame_guidance",
     window_mode="trailing",
 )
 
@@ -51,13 +51,19 @@ ABLATIONS: Mapping[str, Callable[[GuidanceConfig], GuidanceConfig]] = {
         config, keep=False, measure=replace(config.measure, count="all")
     ),
 }
-METHODS = ("base", "frame_guidance", "physplan", *ABLATIONS)
+# Each changes how the plan is made: the planner's ending, and the method that its keyframes are followed by.
+PLAN_ABLATIONS: Mapping[str, tuple[str, str]] = {
+    "prompt_derived": ("prompt-derived", "whole_frame"),  # (i): no graph, so whole frames
+    "full_graph": ("full-graph", "physplan"),  # (ii)
+}
+METHODS = ("base", "frame_guidance", "physplan", *PLAN_ABLATIONS, *ABLATIONS)
 
 
 def method_config(
     name: str, *, physplan: GuidanceConfig = PHYSPLAN, frame_guidance: GuidanceConfig = FRAME_GUIDANCE
 ) -> GuidanceConfig:
     """The settings of a method; pass `physplan` or `frame_guidance` tuned for a model to start from those."""
+    name = PLAN_ABLATIONS.get(name, ("", name))[1]
     if name == "base":
         return replace(physplan, schedule=Schedule.unguided())
     if name == "frame_guidance":
@@ -67,3 +73,16 @@ def method_config(
     if name in ABLATIONS:
         return ABLATIONS[name](physplan)
     raise PhysPlanError(f"There is no guidance method {name!r}. {did_you_mean(name, METHODS)}")
+
+
+def planner_of(method: str, reasoner: str, known: Collection[str]) -> str:
+    """The reasoner that a method plans with: the preset's, or its ablation."""
+    if method not in PLAN_ABLATIONS or reasoner.endswith(PLAN_ABLATIONS[method][0]):
+        return reasoner
+    name = f"{reasoner}-{PLAN_ABLATIONS[method][0]}"
+    if name not in known:
+        raise PhysPlanError(
+            f"{method} changes how a model plans, and the reasoner {reasoner!r} has no such variant: use the"
+            f" preset paper, best or open, or `physplan evaluate sandbox --methods {method}`."
+        )
+    return name

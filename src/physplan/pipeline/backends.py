@@ -15,7 +15,7 @@ from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.keyframes.registry import EDITORS
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
-from physplan.pipeline.config import Component, Config
+from physplan.pipeline.config import Component, Config, ReasonerConfig
 from physplan.pipeline.video_models import video_model
 from physplan.reasoning import Reasoner, make_reasoner
 from physplan.registry import Registry, did_you_mean
@@ -61,8 +61,11 @@ class Backends:
         wanted = self.config.video
         return video_model(wanted.model).load(wanted, self.config.runtime)
 
-    def reasoner(self, calls: Path | None, on_call: OnCall | None = None) -> Reasoner:
-        wanted = self.config.reasoner
+    def reasoner(
+        self, calls: Path | None, on_call: OnCall | None = None, wanted: ReasonerConfig | None = None
+    ) -> Reasoner:
+        """The config's, or the one that a method asks for in its place."""
+        wanted = wanted or self.config.reasoner
         settings = replace(
             self._calls(calls, wanted.base_url),
             on_call=on_call,

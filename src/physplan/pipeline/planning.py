@@ -36,7 +36,7 @@ def make_plan(
         at_once=config.runtime.at_once,
     )
     return plan(
-        backends.reasoner(calls, on_call),
+        backends.reasoner(calls, on_call, wanted),
         frame,
         prompt,
         config.video.num_frames or 0,

@@ -18,7 +18,7 @@ from physplan import __version__
 from physplan.errors import PhysPlanError
 from physplan.files import atomic_path, write_atomic, write_json
 from physplan.graph import EventChain
-from physplan.guidance.methods import METHODS, method_config
+from physplan.guidance.methods import METHODS, method_config, planner_of
 from physplan.keyframes.framing import fit as fit_keyframe
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, Inputs
@@ -28,6 +28,7 @@ from physplan.pipeline.stage_keys import deciding_settings, differences, digest
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import check_frames, check_prompt
 from physplan.reasoning.recheck import recheck
+from physplan.reasoning.registry import REASONERS
 from physplan.reasoning.templates import PromptSet
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder, layout
@@ -104,6 +105,9 @@ def prepare_run(
         )
     if method not in METHODS:
         raise PhysPlanError(f"There is no method {method!r}. {did_you_mean(method, METHODS)}")
+    if chain is None:
+        planner = planner_of(method, config.reasoner.name, REASONERS)
+        config = replace(config, reasoner=replace(config.reasoner, name=planner))
     guidance = method_config(method, physplan=config.guidance, frame_guidance=config.frame_guidance)
     guidance.schedule.check(video.num_inference_steps or 0)
     if not 0 <= seed < 2**63:
