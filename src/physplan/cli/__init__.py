@@ -13,7 +13,10 @@ from physplan.errors import PhysPlanError
 from physplan.graph.errors import GraphError
 
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`.
-COMMANDS = ("demo", "sample", "generate", "report", "plan", "evaluate", "validate", "apply", "show", "doctor")
+COMMANDS = (
+    *("demo", "sample", "generate", "batch", "report", "plan"),
+    *("evaluate", "validate", "apply", "show", "doctor"),
+)
 
 
 def build_parser() -> argparse.ArgumentParser:

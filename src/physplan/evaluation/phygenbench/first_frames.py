@@ -47,7 +47,7 @@ def draw_first_frames(
         )
         for number, caption in prompts
     ]
-    limits = {"total_ledger": total, "total_budget": budget} if total else {"budget": budget}
+    limits: dict[str, Any] = {"total_ledger": total, "total_budget": budget} if total else {"budget": budget}
     named = (check_url(base_url),) if base_url else ()  # typed with the command: a yes to its host
     settings = CallSettings(folder=folder / "calls", base_url=base_url, allow_hosts=named, **limits)
     report = run_cases(cases, partial(make_draw, settings), folder, config=engine, progress=progress)
