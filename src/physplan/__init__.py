@@ -16,3 +16,7 @@ def __getattr__(name: str) -> Any:
 
         return PhysPlan
     raise AttributeError(f"module 'physplan' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

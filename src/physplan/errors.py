@@ -7,3 +7,7 @@ class PhysPlanError(Exception):
     """Printed by the command line as one line, without a traceback; ends the command with `exit_code`."""
 
     exit_code = 2
+
+    def hint(self) -> str:
+        """What to try instead, in lines of its own; most errors say it in their sentence."""
+        return ""

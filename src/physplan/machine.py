@@ -139,6 +139,20 @@ def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missi
         yield Missing("gpu", f"a CUDA GPU with {needs.gpu_memory_gb:.0f} GB", has)
 
 
+def nearest_preset() -> tuple[str, list[Missing]]:
+    """The preset for pictures of one's own that lacks least here; weights are fetched by themselves."""
+    from physplan.presets import PRESETS
+
+    memory = memory_gb()
+    gpu_memory = max((gpu["memory_gb"] for gpu in gpus()), default=0.0)
+    found = {
+        name: [m for m in missing(needs, memory=memory, gpu_memory=gpu_memory) if m.kind != "weights"]
+        for name, needs in PRESETS.items()
+        if not needs.embedded
+    }
+    return min(found.items(), key=lambda item: len(item[1]))
+
+
 def video_memory(model: str) -> dict[str, Any] | None:
     """Estimated peak GB of a published video model at its own size, by gradient mode and events."""
     from physplan.video.estimates import estimates

@@ -236,13 +236,76 @@ def test_every_damaged_byte_of_a_stored_answer_is_noticed(tmp_path: Path) -> Non
     for at in range(len(whole)):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         try:
-            assert store.get(path.stem) == expected, "only white space may differ"
+            found = store.get(path.stem)
+            assert found is not None
+            assert found[0] == expected, "only white space may differ"
         except PhysPlanError:
             noticed += 1
     assert noticed >= len(whole) - 60
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(PhysPlanError, match="damaged"):
         store.get(path.stem)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"reply": None},
+        {"reply": {}},
+        {"cost": {}},
+        {"cost": None},
+        {"reply": {"text": 3, "images": [], "usage": None, "model": "m", "truncated": False}},
+        {
+            "reply": {
+                "text": "",
+                "images": [],
+                "usage": {"input_tokens": -9},
+                "model": "m",
+                "truncated": False,
+            }
+        },
+        {"reply": {"text": "", "images": [{"digest": "../../x", "media_type": "a"}], "usage": None}},
+        {"reply": {"text": "", "images": [{"digest": 7, "media_type": "a"}], "usage": None}},
+        {"cost": {"usd": -1.0, "seconds": 1.0}},
+        {"cost": {"usd": float("nan"), "seconds": 1.0}},
+    ],
+)
+def test_a_stored_answer_of_somebody_elses_making_is_checked(tmp_path: Path, change: dict) -> None:
+    store, ledger = AnswerStore(tmp_path), Ledger(tmp_path / "ledger.jsonl")
+    Gateway(Counting(), store=store, ledger=ledger).ask(ASK)
+    [path] = (tmp_path / "answers").iterdir()
+    record = {**json.loads(path.read_bytes()), **change}
+    del record["sha256"]
+    path.write_text(json.dumps(record))
+    ledger.begin(key=path.stem, purpose="p", provider="gemini", model=MODEL, attempt=1, worst_usd=0.5)
+    with pytest.raises(PhysPlanError):
+        Gateway(Counting(), store=store, ledger=ledger).ask(ASK)
+    assert ledger.totals().usd > 0.5
+
+
+@pytest.mark.parametrize("name", ["answers", "blobs", "locks", "ledger.jsonl"])
+def test_nothing_is_written_through_a_link(tmp_path: Path, name: str) -> None:
+    (tmp_path / "calls").mkdir()
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "calls" / name).symlink_to(tmp_path / "victim" / name)
+    client = Counting()
+    gateway = Gateway(
+        client, store=AnswerStore(tmp_path / "calls"), ledger=Ledger(tmp_path / "calls" / "ledger.jsonl")
+    )
+    with pytest.raises(PhysPlanError, match=f"{name} is a link"):
+        gateway.ask(ASK)
+    assert client.calls == 0
+    assert not list((tmp_path / "victim").iterdir())
+
+
+def test_an_answer_is_not_written_through_a_link_in_its_place(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / "calls" / "answers").mkdir(parents=True)
+    key = request_key("gemini", ASK)
+    (tmp_path / "calls" / "answers" / f"{key}.part").symlink_to(victim)
+    assert Gateway(Counting(), store=AnswerStore(tmp_path / "calls")).ask(ASK).reply.text
+    assert victim.read_text() == "mine"
 
 
 def test_an_answer_of_the_first_version_has_no_checksum_and_is_read(tmp_path: Path) -> None:

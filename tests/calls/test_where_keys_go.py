@@ -12,8 +12,9 @@ import pytest
 
 import melting
 from loopback import Answer, Asked, GeminiServer, Loopback, OpenAIServer
-from physplan.calls.addresses import check_url, is_local, is_loopback, require_consent
+from physplan.calls.addresses import check_url, is_local, is_loopback
 from physplan.calls.protocol import CallFault, Request
+from physplan.calls.providers import GEMINI, OPENAI
 from physplan.calls.secrets import Secret
 from physplan.calls.settings import CallSettings, connect
 from physplan.errors import PhysPlanError
@@ -109,11 +110,11 @@ def test_the_provider_this_machine_and_the_environments_own_address_need_no_yes(
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     for url in ("https://api.openai.com/v1", "https://eu.api.openai.com/v1", "http://localhost:1/v1"):
-        require_consent(url, "openai", ())
+        OPENAI.require_consent(url, ())
     monkeypatch.setenv("OPENAI_BASE_URL", "https://gateway.example/v1")
-    require_consent("https://gateway.example/v1", "openai", ())
+    OPENAI.require_consent("https://gateway.example/v1", ())
     with pytest.raises(PhysPlanError, match="sent to gateway"):
-        require_consent("https://gateway.example/", "gemini", ())
+        GEMINI.require_consent("https://gateway.example/", ())
 
 
 def test_a_server_of_ones_own_that_gets_no_key_needs_no_yes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,6 +181,11 @@ def test_a_server_that_says_the_key_in_every_field_is_not_repeated(
     everything += b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert CANARY.lower().encode() not in everything.lower()
     assert b"[hidden key]" in everything
+
+
+def test_a_stand_in_for_a_key_is_a_word_and_stays_one() -> None:
+    assert Secret("EMPTY").redact("the glass is empty") == "the glass is empty"
+    assert Secret("none").redact("none") == "none"
 
 
 def test_redaction_knows_other_letter_cases() -> None:

@@ -179,16 +179,18 @@ def test_a_run_its_dry_run_its_report_and_another_seed(
     assert len(server.asked) == asked
     assert generate() == 0
     out, err = capsys.readouterr()
-    folder = Path("runs/an-ice-cube-melting-in-the-sun")
+    folder = Path("runs/ice-an-ice-cube-melting-in-the-sun-physplan-seed0")
     assert f"The video is {folder / 'video.mp4'} (9 frames" in out
-    assert "loading the video model, memory about" in err
+    assert "loading the video model cogvideox-5b, memory about" in err
     assert "guided sampling: finished" in err
     assert "left" in err
     assert len(server.asked) - asked == 11
     assert generate("--dry-run") == 0
     assert capsys.readouterr().out.count(" done ") == 5
-    assert generate("--seed", "1") != 0
+    assert generate("--seed", "1", "-o", str(folder)) != 0
     assert "holds a run with other settings (seed 0, not 1)" in one_sentence(capsys)
+    assert generate("--seed", "1", "--dry-run") == 0, "another seed has a folder of its own"
+    assert " done " not in capsys.readouterr().out
     (folder / "report.html").unlink()
     assert main(["report", str(folder)]) == 0
     page = (folder / "report.html").read_text()
@@ -209,12 +211,12 @@ def test_a_run_its_dry_run_its_report_and_another_seed(
 def test_ctrl_c_ends_with_a_sentence(
     generate: Generate, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from physplan.pipeline import stages
+    from physplan.pipeline import planning
 
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stages, "plan", interrupted)
+    monkeypatch.setattr(planning, "plan", interrupted)
     assert generate("-o", "run") == 130
     assert "Stopped. The same command goes on where this one was" in capsys.readouterr().err
 

@@ -87,7 +87,7 @@ def test_doctor_reports_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["versions"]["physplan"]
     assert found["memory_gb"] > 0
-    assert set(found["presets"]) == {"sandbox", "paper", "open"}
+    assert set(found["presets"]) == {"sandbox", "paper", "best", "open"}
     for preset in found["presets"].values():
         assert preset["ready"] == (not preset["missing"])
 

@@ -8,21 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from physplan.cli import build_parser
+from physplan.cli import batch, build_parser
 from physplan.cli.evaluate import phygenbench, physics_iq
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
 
 
+BATCH_PAGE = (Path(__file__).parents[2] / "docs" / "batch.md").read_text(encoding="utf-8")
+
+
 def commands(text: str) -> list[str]:
-    """Lines that begin with `physplan evaluate`, with what they go on with; [optional] parts are left out."""
+    """Lines that begin with the command, with what they go on with; [optional] parts are left out."""
     joined = re.sub(r" *\\\n\s+", " ", text)
-    lines = re.findall(r"^ +(physplan evaluate .*)$", joined, re.MULTILINE)
+    lines = re.findall(r"^ +(physplan (?:evaluate|batch) .*)$", joined, re.MULTILINE)
     return [re.sub(r"\[[^]]*\]|  +\S.*$", "", line) for line in lines if "..." not in line]
 
 
 @pytest.mark.parametrize(
-    "text", [PAGE, physics_iq.EXAMPLES, phygenbench.EXAMPLES], ids=["page", "iq", "phygen"]
+    "text",
+    [PAGE, physics_iq.EXAMPLES, phygenbench.EXAMPLES, BATCH_PAGE, batch.EXAMPLES],
+    ids=["page", "iq", "phygen", "batch page", "batch"],
 )
 def test_every_command_is_understood(text: str) -> None:
     found = commands(text)

@@ -20,7 +20,12 @@ from physplan.guidance import FRAME_GUIDANCE, Progress, Schedule, guide
 VIDEO = (32, 32)
 
 REPEATS, TRAVEL, ETA = (2, 1, 2, 0), (1, 2), 3
-CONFIG = replace(FRAME_GUIDANCE, schedule=Schedule(repeats=REPEATS, travel=TRAVEL), step_size=ETA)
+CONFIG = replace(
+    FRAME_GUIDANCE,
+    schedule=Schedule(repeats=REPEATS, travel=TRAVEL),
+    step_size=ETA,
+    draws="frame_guidance",  # a seed means the same as in its code
+)
 
 
 def keyframes(evidence) -> list[Tensor]:
@@ -138,6 +143,26 @@ def test_every_repeat_equals_the_described_steps(model, prepare, chain, evidence
     torch.testing.assert_close(result.latents.transpose(1, 2), expected, rtol=1e-3, atol=2e-4)
     # The start is noise drawn after a whole video's latent, not the noise that an unguided run starts from.
     assert not torch.allclose(clean[0], _first_estimate(model, conditioning), atol=1e-2)
+
+
+def test_it_starts_from_the_noise_of_the_other_methods_unless_its_own_draws_are_asked_for(
+    model, prepare, chain, evidence
+):
+    for config, same in ((FRAME_GUIDANCE, True), (CONFIG, False)):
+        conditioning, generator = prepare(seed=3)
+        starts: list[Tensor] = []
+        guide(
+            model,
+            conditioning,
+            chain,
+            evidence,
+            encoder=ColourFeatures(),
+            depth=ground_depth,
+            config=replace(config, schedule=Schedule(repeats=(1,), travel=(5, 20))),
+            generator=generator,
+            on_progress=lambda seen, starts=starts: starts.append(seen.clean),
+        )
+        assert torch.allclose(starts[0], _first_estimate(model, conditioning), atol=1e-5) == same
 
 
 def _pixels(model) -> Tensor:

@@ -18,6 +18,7 @@ from physplan.guidance import (
     register_loss,
 )
 from physplan.guidance.config import GuidanceConfig as Config
+from physplan.guidance.methods import planner_of
 
 
 def test_algorithm_one_has_135_repeats_with_the_papers_numbers():
@@ -69,7 +70,10 @@ def test_what_cannot_be_meant_is_refused_in_one_sentence(make, words):
 def test_every_method_is_a_setting_of_one_loop():
     tuned = replace(PHYSPLAN, step_size=5.0, keep=True)
     configs = {name: method_config(name, physplan=tuned) for name in METHODS}
-    assert len(set(configs.values())) == len(METHODS) == 10
+    assert len(METHODS) == 12
+    assert configs["prompt_derived"] == configs["whole_frame"]  # (i) differs in its plan
+    assert configs["full_graph"] == configs["physplan"]  # (ii) as well
+    assert len(set(configs.values())) == 10
     assert configs["base"].schedule == Schedule.unguided()
     assert configs["whole_frame"].losses == ("whole_frame",)
     assert configs["no_regions"] == replace(tuned, outside_weight=1.0)
@@ -87,3 +91,13 @@ def test_a_method_changes_its_gradient_mode_without_what_the_new_one_would_ignor
     assert changed.gradient == mode
     assert changed.step_size == 4
     assert fast.with_gradient("fused") == fast
+
+
+def test_ablations_of_the_plan_name_the_presets_own_planner():
+    known = ("paper", "paper-prompt-derived", "paper-full-graph", "sandbox")
+    assert planner_of("physplan", "paper", known) == "paper"
+    assert planner_of("prompt_derived", "paper", known) == "paper-prompt-derived"
+    assert planner_of("full_graph", "paper", known) == "paper-full-graph"
+    assert planner_of("full_graph", "paper-full-graph", known) == "paper-full-graph"  # a run continued
+    with pytest.raises(PhysPlanError, match="evaluate sandbox --methods full_graph"):
+        planner_of("full_graph", "sandbox", known)

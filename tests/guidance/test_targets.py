@@ -162,6 +162,19 @@ def test_two_objects_that_look_alike_do_not_suppress_each_other():
         assert (total > 0.5) == bool(count)
 
 
+@pytest.mark.parametrize("ignore", [True, False])
+def test_a_consumed_object_has_no_lookalikes(ignore):
+    """The drops are gone and the puddle looks like them: what is left of the drops must still go."""
+    seen = evidence()
+    alike = paint(SIZE, (ICE, GREEN), (TRAY, RED), (PUDDLE, BLUE))
+    seen = replace(seen, keyframes=(seen.keyframes[0], replace(seen.keyframes[1], image=alike)))
+    left = paint(SIZE, (ICE, GREEN), (TRAY, RED), (DROPS, BLUE))
+    built = objective(seen, ignore_lookalikes=ignore)
+    assert built.targets[1].objects["drops#3"].lookalikes.any()
+    terms = {str(m.spec): m for m in measure_frame(built, 1, left)}
+    assert float(terms["count(drops#3)"].value) > 0.9
+
+
 def test_an_object_that_no_edit_names_can_be_left_uncounted_so_that_no_error_of_the_editor_reaches_it():
     named = [{str(t) for t in select_terms(chain(), event, count="named")} for event in (0, 1)]
     assert named[0] == {"appearance(ice#1)", "count(ice#1)", "count(drops#3)"}

@@ -118,7 +118,7 @@ def test_outside_the_regions_nothing_moves_at_lambda_zero():
     picture = run(MOVES, Term.POSITION, Term.COUNT)
     objective = objective_of(MOVES, MeasureConfig())
     regions = [term.region for term in measure_frame(objective, 0, MOVES.start) if term.region is not None]
-    inside = torch.stack(regions).amax(0).repeat_interleave(2, 0).repeat_interleave(2, 1).bool()
+    inside = torch.stack(regions).amax(0).bool()
     painter = Painter(MOVES.start, MOVES.target)
     start = painter.decode(painter.encode(MOVES.start), sharpness=4.0)
     assert (picture - start).abs()[:, ~inside].max() < 1e-5

@@ -11,11 +11,14 @@ import pytest
 from physplan import presets
 from physplan.errors import PhysPlanError
 from physplan.guidance import GuidanceConfig
+from physplan.keyframes.registry import EDITORS
 from physplan.pipeline.config import Config, Inputs
 from physplan.pipeline.config_loading import load_config, override, to_plain
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.stage_keys import deciding_settings, differences, setting_stages, stage_key
 from physplan.reasoning import presets as reasoners
+from physplan.reasoning.registry import REASONERS
+from physplan.registry import Registry
 from physplan.runs.layout import STAGES
 
 INPUTS = Inputs(image="0" * 64, prompt="a ball rolls")
@@ -24,7 +27,7 @@ RUNTIME = {
     "runtime.slicing", "runtime.checkpointing", "runtime.keep_encoders", "runtime.keep_models",
     "runtime.local_files_only", "runtime.budget", "runtime.prices", "runtime.offline", "runtime.timeout",
     "runtime.total_budget", "runtime.total_ledger",
-    "runtime.attempts", "runtime.at_once", "runtime.threads", "runtime.allow_hosts",
+    "runtime.attempts", "runtime.at_once", "runtime.threads", "runtime.allow_hosts", "reasoner.prompts",
 }  # fmt: skip
 
 
@@ -82,9 +85,9 @@ def test_a_preset_reads_back_from_what_it_writes(name: str) -> None:
 
 
 def test_the_recipes_name_the_reasoners_own_models() -> None:
-    assert load_config("paper").reasoner.model == reasoners.PAPER_MODEL
-    assert load_config("open").reasoner.model == reasoners.OPEN_MODEL
-    assert presets.PRESETS["open"].server == ("OPENAI_BASE_URL", reasoners.OPEN_URL)
+    assert load_config("paper").reasoner.model == reasoners.paper.model
+    assert load_config("open").reasoner.model == reasoners.open_weights.model
+    assert presets.PRESETS["open"].server == ("OPENAI_BASE_URL", reasoners.open_weights.url)
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "toml"])
@@ -123,7 +126,7 @@ def test_another_backend_does_not_inherit_the_options_of_the_first() -> None:
         ({"video": {"fit": "zoom"}}, "video.fit is 'zoom'. Choose one of: crop, letterbox, stretch."),
         ({"video": 3}, "video takes settings of its own, not 3."),
         ({"guidance": {"measure": {"without": ["colour"]}}}, "guidance.measure.without[0] is 'colour'."),
-        ({"guidance": {"outside_weight": 7}}, "outside_weight (lambda) is 7"),
+        ({"guidance": {"outside_weight": 7}}, "guidance.outside_weight is 7: give a number from 0 to 1."),
         ({"preset": "papr"}, "there is no preset 'papr'. Did you mean 'paper'?"),
         ({"runtime": {"budget": True}}, "runtime.budget is True, but must be a number."),
     ],
@@ -157,3 +160,10 @@ def test_an_unknown_video_model_is_answered() -> None:
 def test_differences_are_said_in_words() -> None:
     before, now = deciding_settings(Config(), INPUTS), deciding_settings(Config(), replace(INPUTS, seed=7))
     assert differences(before, now) == ["seed 0, not 7"]
+
+
+@pytest.mark.parametrize("registry", [REASONERS, EDITORS])
+def test_the_registries_know_who_calls_out(registry: Registry) -> None:
+    """Without loading a backend its key can be asked for; so the list must be the truth."""
+    found = {name for name in registry if getattr(registry.load(name), "calls_out", None) is not None}
+    assert found == registry.callers

@@ -126,8 +126,8 @@ def test_renoised_latents_have_the_mean_and_variance_of_the_forward_process(nois
     clean = torch.full((1, 1, count, 1, 1), clean_value)
     for n in (1, 4, noise.num_steps - 1):
         z = noise.add_noise(clean, n, torch.randn(clean.shape, generator=generator))
-        landed = noise.step(z, perfect(noise, z, clean, n), n)
-        again = noise.renoise(landed, n, torch.randn(clean.shape, generator=generator))
+        xi = torch.randn(clean.shape, generator=generator)
+        again = noise.travel(z, perfect(noise, z, clean, n), n, xi)
         sigma = noise.sigma(n)
         # Five standard errors: a right implementation fails once in two million runs.
         assert abs(again.mean() - noise.alpha(n) * clean_value) < 5 * sigma / math.sqrt(count)
@@ -139,10 +139,17 @@ def test_renoising_and_a_perfect_denoiser_give_back_the_clean_latents(noise: Noi
     clean = torch.randn(1, 2, 3, 4, 4, generator=generator, dtype=torch.float64)
     for n in range(noise.num_steps):
         z = noise.add_noise(clean, n, torch.randn(clean.shape, generator=generator, dtype=torch.float64))
-        landed = noise.step(z, perfect(noise, z, clean, n), n)
-        again = noise.renoise(landed, n, torch.randn(clean.shape, generator=generator, dtype=torch.float64))
+        xi = torch.randn(clean.shape, generator=generator, dtype=torch.float64)
+        again = noise.travel(z, perfect(noise, z, clean, n), n, xi)
         estimate = noise.clean_estimate(again, perfect(noise, again, clean, n), n)
         assert torch.allclose(estimate, clean, atol=1e-4)
+
+
+def test_a_flow_travels_by_fresh_noise_on_its_clean_estimate_as_frame_guidance_does_with_wan() -> None:
+    noise = Flow(sigmas=(1.0, 0.7, 0.4, 0.0))
+    z, v, xi, update = torch.randn(4, 1, 2, 3, 4, 4)
+    expected = 0.7 * xi + 0.3 * (z - 0.7 * v) - update
+    torch.testing.assert_close(noise.travel(z, v, 1, xi, after=update), expected)
 
 
 def test_the_last_step_lands_on_the_clean_estimate(noise: NoiseFamily) -> None:
@@ -162,7 +169,7 @@ def test_a_frozen_latent_gets_no_noise_and_no_gradient(kind: str) -> None:
         noise.add_noise(z, 3, xi),
         noise.clean_estimate(z, prediction, 3),
         noise.step(z, prediction, 3),
-        noise.renoise(z, 3, xi),
+        noise.travel(z, prediction, 3, xi),
     ):
         assert torch.equal(result[:, :, 0], z[:, :, 0])
         gradient = torch.autograd.grad(result.sum(), z)[0]
@@ -176,7 +183,7 @@ def test_zero_terminal_snr_starts_finite(load: Callable[..., FamilyModel], pictu
     assert noise.signal[0] == 0
     z, v, xi = torch.randn(3, 1, 2, 3, 4, 4)
     assert torch.equal(noise.clean_estimate(z, v, 0), -v)
-    assert torch.equal(noise.renoise(noise.step(z, v, 0), 0, xi), xi)
+    assert torch.equal(noise.travel(z, v, 0, xi), xi)
 
     model = load("cogvideox")
     conditioning = prepare(model, picture)

@@ -1,11 +1,9 @@
-"""Server addresses: which are well formed, which are this machine's or its network's, where a key may go."""
+"""Server addresses: which are well formed, which are this machine's or its network's."""
 
 from __future__ import annotations
 
 import ipaddress
-import os
 import re
-from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from physplan.errors import PhysPlanError
@@ -13,8 +11,6 @@ from physplan.errors import PhysPlanError
 HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?")
 # A resolver takes 134744072, 0x8080808 and 010.8.8.8 for the address 8.8.8.8: what ends so is no name.
 NUMERIC = re.compile(r"(.*\.)?(\d+|0x[0-9a-f]*)")
-OWN = {"gemini": "https://generativelanguage.googleapis.com/", "openai": "https://api.openai.com/v1"}
-CHOSEN = {"gemini": "GOOGLE_GEMINI_BASE_URL", "openai": "OPENAI_BASE_URL"}
 
 
 def check_url(url: str) -> str:
@@ -38,25 +34,6 @@ def check_url(url: str) -> str:
     if parts.scheme == "http" and not is_local(url):
         raise PhysPlanError(f"{host} is not on this network: use https, or the key can be read on the way.")
     return host
-
-
-def chosen_url(provider: str) -> str | None:
-    """The address in the environment: the user's own word, as the key beside it is."""
-    return os.environ.get(CHOSEN[provider]) or None
-
-
-def require_consent(url: str, provider: str, allowed: Iterable[str]) -> None:
-    """A key goes to its provider, to this machine and to whom the user has named; to nobody a file names."""
-    host, own = check_url(url), check_url(OWN[provider])
-    named = {name.lower().removesuffix(".") for name in allowed}
-    if chosen := chosen_url(provider):
-        named.add(check_url(chosen))
-    if host == own or host.endswith(f".{own}") or is_loopback(host) or host in named:
-        return
-    raise PhysPlanError(
-        f"Your {provider} key would be sent to {host}, which is neither {own} nor this machine: add "
-        f"--allow-host {host} (in Python: allow_hosts) if you trust it. A config file cannot say so for you."
-    )
 
 
 def is_loopback(host: str) -> bool:

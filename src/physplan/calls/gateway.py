@@ -114,10 +114,11 @@ class Gateway:
             return self._call(key, request), False
 
     def _stored(self, key: str) -> Reply | None:
-        reply = self.store.get(key) if self.store else None
-        if reply and self.store:
-            cost = self.store.cost(key)
-            self.ledger.settle(key, usd=cost["usd"], seconds=cost["seconds"], **_counts(reply.usage))
+        found = self.store.get(key) if self.store else None
+        if found is None:
+            return None
+        reply, cost = found
+        self.ledger.settle(key, **cost, **_counts(reply.usage))
         return reply
 
     def _call(self, key: str, request: Request) -> Reply:

@@ -21,6 +21,7 @@ from typing import IO, Any, Literal, get_args
 from filelock import FileLock, Timeout
 
 from physplan.errors import PhysPlanError
+from physplan.files import refuse_link
 
 PATIENCE = 60.0  # seconds; a line is written in milliseconds
 # open: under way, or cut off by a kill; lost: cut off, as was seen when the question was asked again.
@@ -227,6 +228,7 @@ class Ledger:
                 yield None
                 return
             try:
+                refuse_link(self.path)
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 lock = self.path.with_name(f"{self.path.name}.lock")
                 with FileLock(lock, timeout=PATIENCE, poll_interval=0.005), self.path.open("a+b") as file:

@@ -14,6 +14,8 @@ from urllib.parse import quote
 from physplan.errors import PhysPlanError
 
 HIDDEN = "[hidden key]"
+# What is shorter is a stand-in for servers that want none ("EMPTY", "none"), and a word of many answers.
+SHORTEST = 8
 
 
 class Secret:
@@ -29,7 +31,7 @@ class Secret:
 
     def redact(self, text: str) -> str:
         """The text without the key, also in other letter case, or quoted for a URL or for JSON."""
-        if not self._value:
+        if len(self._value) < SHORTEST:
             return text
         forms = {self._value, quote(self._value, safe=""), json.dumps(self._value)[1:-1]}
         return re.sub("|".join(map(re.escape, forms)), HIDDEN, text, flags=re.IGNORECASE)

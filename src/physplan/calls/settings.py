@@ -6,19 +6,15 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from physplan.calls.addresses import OWN, check_url, chosen_url, is_local, require_consent
 from physplan.calls.clients.offline import OfflineClient
 from physplan.calls.gateway import CallPolicy, CallRecord, Gateway
 from physplan.calls.ledger import Ledger
 from physplan.calls.prices import PriceTable
-from physplan.calls.protocol import Client
-from physplan.calls.secrets import load_secret, need_secret
+from physplan.calls.providers import find_provider
 from physplan.calls.store import AnswerStore
 from physplan.errors import PhysPlanError
 
-Provider = Literal["gemini", "openai"]
 LEDGER = "ledger.jsonl"
 
 
@@ -41,7 +37,7 @@ class CallSettings:
     on_call: Callable[[CallRecord], None] | None = None
 
 
-def connect(provider: Provider, settings: CallSettings) -> Gateway:
+def connect(provider: str, settings: CallSettings) -> Gateway:
     """A gateway to a provider. Keys come from the environment or a secret file; offline none is needed."""
     folder = Path(settings.folder) if settings.folder is not None else None
     total = None
@@ -51,30 +47,13 @@ def connect(provider: Provider, settings: CallSettings) -> Gateway:
         raise PhysPlanError(
             "A budget for several runs needs the ledger that they share: runtime.total_ledger."
         )
+    called, allowed = find_provider(provider), settings.allow_hosts
+    offline = OfflineClient(provider) if settings.offline else None
     return Gateway(
-        OfflineClient(provider) if settings.offline else _client(provider, settings),
+        offline or called.connect(settings.base_url, allowed),
         store=AnswerStore(folder) if folder else None,
         ledger=Ledger(folder / LEDGER if folder else None, budget=settings.budget, total=total),
         prices=PriceTable.load(settings.prices),
         policy=settings.policy,
         on_call=settings.on_call,
     )
-
-
-def _client(provider: Provider, settings: CallSettings) -> Client:
-    url = settings.base_url or chosen_url(provider) or OWN[provider]
-    check_url(url)
-    if provider == "gemini":
-        from physplan.calls.clients.gemini import GeminiClient
-
-        key = need_secret("GEMINI_API_KEY", "GOOGLE_API_KEY", service="Gemini")
-        require_consent(url, provider, settings.allow_hosts)
-        return GeminiClient(key, base_url=url)
-    from physplan.calls.clients.openai import OpenAIClient
-
-    found = load_secret("OPENAI_API_KEY")
-    if found is None and not is_local(url):
-        need_secret("OPENAI_API_KEY", service="This server")
-    if found is not None:
-        require_consent(url, provider, settings.allow_hosts)
-    return OpenAIClient(found, base_url=url)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,9 +25,10 @@ from filelock import FileLock, Timeout
 
 from physplan.calls.protocol import IMAGE_TYPES, ImagePart, Reply, Request, Usage
 from physplan.errors import PhysPlanError
-from physplan.files import TEMPORARY
+from physplan.files import TEMPORARY, refuse_link
 
 VERSION = 1
+DIGEST = re.compile("[0-9a-f]{64}")
 PART = ".part"  # an answer on its way to its place
 
 
@@ -40,7 +42,8 @@ class AnswerStore:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
-    def get(self, key: str) -> Reply | None:
+    def get(self, key: str) -> tuple[Reply, dict[str, Any]] | None:
+        """The answer and what it cost."""
         path = self._path(key)
         try:
             record = json.loads(path.read_bytes())
@@ -51,20 +54,19 @@ class AnswerStore:
         try:
             if record.get("sha256", _checksum(record)) != _checksum(record):  # the first version had none
                 raise self._damaged(path)
-            reply = record["reply"]
-            return Reply(
-                text=reply["text"],
-                images=tuple(self._blob(image) for image in reply["images"]),
-                usage=Usage(**reply["usage"]) if reply["usage"] else None,
-                model=reply["model"],
-                truncated=reply["truncated"],
+            reply, cost = record["reply"], record["cost"]
+            images = tuple(self._blob(image) for image in reply["images"])
+            usage = Usage(**reply["usage"]) if reply["usage"] else None
+            words = [reply["text"], reply["model"]]
+            counts = [] if usage is None else [usage.input_tokens, usage.output_tokens, usage.images]
+            if not (all(type(w) is str for w in words) and all(type(n) is int and n >= 0 for n in counts)):
+                raise self._damaged(path)
+            found = Reply(
+                text=words[0], images=images, usage=usage, model=words[1], truncated=bool(reply["truncated"])
             )
+            return found, {"usd": cost["usd"], "seconds": cost["seconds"]}
         except (KeyError, TypeError, AttributeError):
             raise self._damaged(path) from None
-
-    def cost(self, key: str) -> dict[str, Any]:
-        record = json.loads(self._path(key).read_bytes())
-        return dict(record.get("cost", {}))
 
     @contextmanager
     def asking(self, key: str, *, patience: float) -> Iterator[None]:
@@ -120,6 +122,7 @@ class AnswerStore:
             blobs = [self._place(image) for image in (*reply.images, *request.images)]
             path.parent.mkdir(parents=True, exist_ok=True)
             part = path.with_suffix(PART)
+            part.unlink(missing_ok=True)  # it may be a link of somebody else's making
             part.write_bytes(content.encode())
             _sync(*blobs, part)
             part.replace(path)
@@ -148,6 +151,8 @@ class AnswerStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
+        for name in ("answers", "blobs", "locks"):
+            refuse_link(self.folder / name)
         try:
             yield
         except OSError as error:
@@ -161,6 +166,8 @@ class AnswerStore:
 
     def _blob(self, image: dict[str, str]) -> ImagePart:
         """A picture that a model drew, which is named by the checksum of its bytes."""
+        if not DIGEST.fullmatch(image["digest"]):
+            raise KeyError("digest")
         path = self._blob_path(image["digest"], image["media_type"])
         try:
             data = path.read_bytes()

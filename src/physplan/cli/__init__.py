@@ -13,7 +13,10 @@ from physplan.errors import PhysPlanError
 from physplan.graph.errors import GraphError
 
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`.
-COMMANDS = ("demo", "generate", "report", "plan", "evaluate", "validate", "apply", "show", "doctor")
+COMMANDS = (
+    *("demo", "sample", "generate", "batch", "report", "plan"),
+    *("evaluate", "validate", "apply", "show", "doctor"),
+)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -36,6 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except (PhysPlanError, GraphError) as error:
         print(f"physplan: {error}", file=sys.stderr)
+        if isinstance(error, PhysPlanError) and (hint := error.hint()):
+            print(hint, file=sys.stderr)
         return getattr(error, "exit_code", 2)
     except KeyboardInterrupt:
         print("physplan: stopped.", file=sys.stderr)

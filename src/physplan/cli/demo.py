@@ -31,6 +31,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from physplan.cli.progress import clock
     from physplan.pipeline.demo import make_demo
     from physplan.pipeline.events import RunEvent, quiet_libraries
 
@@ -42,7 +43,9 @@ def run(args: argparse.Namespace) -> int:
         if event.kind == "progress" and now - last < 2.0:
             return
         last = now
-        words = f"{what}: {event.stage} {event.kind if event.kind != 'progress' else event.message}"
+        doing = event.message if event.kind == "progress" else event.kind
+        left = f", {clock(event.remaining)} left" if event.remaining is not None else ""
+        words = f"{what}, {event.stage}: {doing}{left}"
         ending, start = ("\r", "\x1b[2K") if sys.stderr.isatty() else ("\n", "")
         print(start + words[:150], end=ending, file=sys.stderr, flush=True)
 

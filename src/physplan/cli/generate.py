@@ -13,11 +13,12 @@ from physplan.errors import PhysPlanError
 from physplan.runs import layout
 
 if TYPE_CHECKING:
-    from physplan.pipeline import Result
+    from physplan.pipeline import Result, RunEvent
     from physplan.pipeline.forecast import Forecast
 
 EXAMPLES = """
 examples:
+  physplan sample ice-tray -o ice.png                                            # a picture to try this with
   physplan generate --image ice.png --prompt "an ice cube melting in the sun"
   physplan generate --image ice.png --prompt "..." --preset paper --budget 1.00 -o runs/ice
   physplan generate --image ice.png --prompt "..." --preset paper --dry-run      # work, calls, cost, memory
@@ -41,7 +42,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--image", metavar="FILE", required=True, help="the first frame: PNG, JPEG or WebP")
     parser.add_argument("--prompt", metavar="TEXT", help="what happens, in a sentence (or give --plan)")
-    parser.add_argument("-o", "--output", metavar="DIR", help="the run's folder (default: runs/THE-PROMPT)")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help="the run's folder (default: runs/PICTURE-PROMPT-METHOD-seedN)"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the sampling (default: 0)")
     parser.add_argument(
         "--method", default="physplan", metavar="NAME", help="physplan (default), frame_guidance, base, ..."
@@ -77,15 +80,19 @@ def run(args: argparse.Namespace) -> int:
     }
     folder = Path(args.output or default_folder(args))
     if args.dry_run:
-        _show_forecast(pp.forecast(args.image, output_dir=folder, **given), pp)
+        _show_forecast(pp.forecast(args.image, output_dir=folder, redo=args.redo, **given), pp)
         return 0
     from physplan.cli.progress import Display
     from physplan.pipeline.events import quiet_libraries
 
-    quiet_libraries()
     with Display(folder) as display:
+
+        def on_event(event: RunEvent) -> None:
+            display(event)
+            quiet_libraries()  # loads them, so not before the first event: by then nothing is refused
+
         try:
-            result = pp.generate(args.image, output_dir=folder, redo=args.redo, on_event=display, **given)
+            result = pp.generate(args.image, output_dir=folder, redo=args.redo, on_event=on_event, **given)
         except KeyboardInterrupt:
             display.stop()
             print(
@@ -106,8 +113,10 @@ def _keyframes(folder: str | None) -> list[Path] | None:
 
 
 def default_folder(args: argparse.Namespace) -> Path:
-    words = re.sub(r"[^a-z0-9]+", "-", (args.prompt or Path(args.image).stem).lower()).strip("-")
-    return Path("runs") / (words[:48].rstrip("-") or "run")
+    """Picture, words, a given plan, method and seed: another of these is another folder."""
+    words = [Path(args.image).stem, args.prompt or "", Path(args.plan).stem if args.plan else ""]
+    words = [re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:48].rstrip("-") for word in words]
+    return Path("runs") / "-".join([*filter(None, words), args.method, f"seed{args.seed}"])
 
 
 def _show_forecast(found: Forecast, pp: Any) -> None:
@@ -122,6 +131,8 @@ def _show_forecast(found: Forecast, pp: Any) -> None:
     cost = "an unknown price" if found.usd is None else f"about {found.usd:.2f} USD"
     print(f"Calls: {found.calls}, {cost}{assumed}; a budget (--budget) is kept whatever happens.")
     print(f"Memory on {pp.config.runtime.device}: {found.memory or 'about 1.5 GB, all models together'}.")
+    for lacking in found.missing:
+        print(f"Missing here: {lacking.what} ({lacking.fix}).")
     print("Nothing was done.")
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 examples:
+  physplan sample ice-tray -o ice.png      # a picture to try this with
   physplan plan --image ice.png --prompt "an ice cube melting in the sun" -o plan.json
   physplan plan --image ice.png --prompt "..." --preset paper --budget 0.10 -o plan.json
   physplan plan --image ice.png --prompt "..." --preset open --base-url http://localhost:8000/v1 -o plan.json
@@ -102,7 +103,7 @@ def _plan(args: argparse.Namespace) -> int:
     from physplan.files import write_json
     from physplan.graph import GraphError
     from physplan.pipeline.backends import Backends
-    from physplan.pipeline.stages import make_plan
+    from physplan.pipeline.planning import make_plan
     from physplan.reasoning import PlanRecord
     from physplan.reasoning.picture import Picture
     from physplan.reasoning.planner import check_frames, check_prompt
@@ -150,12 +151,6 @@ def _config(args: argparse.Namespace) -> Config:
     from physplan.pipeline.config_loading import load_config
     from physplan.pipeline.defaults import with_defaults
 
-    if args.timeout is not None and not 0 < args.timeout <= 3600:
-        raise PhysPlanError("--timeout takes seconds, at most 3600.")
-    if args.at_once is not None and not 1 <= args.at_once <= 64:
-        raise PhysPlanError("--at-once takes a number from 1 to 64.")
-    if args.max_tokens is not None and not 256 <= args.max_tokens <= 1_000_000:
-        raise PhysPlanError("--max-tokens takes a number from 256 to 1000000.")
     changes = recipe.overrides(args, **FIELDS)
     if args.temperature is not None:
         changes["reasoner.temperature"] = _temperature(args.temperature)

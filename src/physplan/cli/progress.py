@@ -49,7 +49,8 @@ class Display:
         self.stop()
 
     def stop(self) -> None:
-        self.bars.stop()
+        if self.console.is_terminal:  # elsewhere it was not started, and would print an empty line
+            self.bars.stop()
 
     def __call__(self, event: RunEvent) -> None:
         if self.console.is_terminal:
@@ -80,7 +81,7 @@ class Display:
             return
         self._last_line = now
         words = {"kept": "as it was", "started": "started", "finished": "finished"}.get(event.kind, "")
-        left = f", {_clock(event.remaining)} left" if event.remaining is not None else ""
+        left = f", {clock(event.remaining)} left" if event.remaining is not None else ""
         parts = "; ".join(part for part in (words, event.message) if part)
         print(f"{NAMES[event.stage]}: {parts}{left}", file=sys.stderr, flush=True)
 
@@ -88,10 +89,10 @@ class Display:
 class _Left(ProgressColumn):
     def render(self, task: Task) -> Text:
         left = task.fields.get("left")
-        return Text(f"{_clock(left)} left" if left is not None else "".rjust(10), style="cyan")
+        return Text(f"{clock(left)} left" if left is not None else "".rjust(10), style="cyan")
 
 
-def _clock(seconds: float | None) -> str:
+def clock(seconds: float | None) -> str:
     whole = round(seconds or 0)
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"

@@ -13,7 +13,7 @@ from physplan.guidance.config import MeasureConfig
 from physplan.guidance.instances import Instances, find_instances
 from physplan.guidance.matching import Matching, match
 from physplan.guidance.occupancy import logits, similarity
-from physplan.guidance.regions import region
+from physplan.guidance.regions import KeyframeShape, region
 from physplan.guidance.targets import EventTarget
 
 
@@ -25,6 +25,7 @@ class Comparison:
     target: Tensor  # [h, w], of the keyframe's
     preview: Instances
     keyframe: Instances
+    shape: KeyframeShape  # of the keyframe's instances, at the previews' size
     matching: Matching
     spawned: bool
 
@@ -44,7 +45,8 @@ class Comparison:
         return torch.from_numpy(mask).to(self.logits)
 
     def region(self) -> Tensor:
-        return self.on_grid(region(self.preview, self.keyframe, self.matching))
+        """Omega_k of eq. 9 [H, W] at the previews' size."""
+        return self.on_grid(region(self.preview, self.shape, self.matching))
 
 
 def compare(
@@ -59,13 +61,16 @@ def compare(
     preview_logits = logits(similar, threshold=config.threshold, temperature=temperature)
     compared = {}
     for row, (node, known) in enumerate(target.objects.items()):
-        seen = found[row] & ~known.lookalikes if config.ignore_lookalikes else found[row]
+        # A consumed object is nowhere in the keyframe: whatever looks like it in the preview is to go.
+        ignored = config.ignore_lookalikes and len(known.instances) > 0
+        seen = found[row] & ~known.lookalikes if ignored else found[row]
         instances = find_instances(seen, smallest=config.smallest_instance)
         compared[node] = Comparison(
             logits=preview_logits[row],
             target=logits(known.similarity, threshold=config.threshold, temperature=temperature),
             preview=instances,
             keyframe=known.instances,
+            shape=known.shape,
             matching=match(instances, known.instances),
             spawned=known.spawned,
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
 
 from physplan.errors import PhysPlanError
 from physplan.graph import Term
 from physplan.guidance.schedule import Schedule
+from physplan.settings import setting
 from physplan.video.frames import WindowMode
 
 GradientMode = Literal["exact", "fused", "direct"]
@@ -24,24 +25,32 @@ Counted = Literal["all", "named"]
 class MeasureConfig:
     """How a preview is compared with a keyframe (eqs. 4 to 8)."""
 
-    threshold: float = 0.6  # b: the similarity at which a cell is half the object
-    temperature: float = 0.1  # tau: how sharp the occupancy is
-    first_temperature: float | None = (
-        None  # tau at the first guided step, falling to `temperature` at the last
+    threshold: float = setting(0.6, "b: the similarity at which a cell is half the object", low=-1, high=1)
+    temperature: float = setting(0.1, "tau: how sharp the occupancy is", above=0, high=100)
+    first_temperature: float | None = setting(
+        None, "tau at the first guided step, falling to `temperature` at the last", above=0, high=100
     )
-    instance_level: float = 0.5  # occupancy above this is an instance; lower also sees the ghost of an object
-    smallest_instance: int = 1  # cells; smaller components of a preview are noise
-    fill: Fill = "occupancy"  # the count term's form for missing instances
-    fill_matched: FillMatched = (
-        "none"  # objects whose matched instances are filled up to the keyframe as well
+    instance_level: float = setting(
+        0.5, "occupancy above this is an instance; lower also sees the ghost of an object", above=0, below=1
     )
-    suppress: Suppress = "occupancy"  # the count term's form for extra instances
-    ignore_lookalikes: bool = (
-        True  # do not suppress what looks like o in the keyframe as well, without being o
+    smallest_instance: int = setting(
+        1, "cells; smaller components of a preview are noise", low=1, high=1_000_000
     )
-    count: Counted = "all"  # the objects with a count term: all so far (eq. 8), or those an edit names
-    without: frozenset[Term] = frozenset()  # terms left out: ablations (v) to (viii)
-    satisfied: float = 1e-8  # a term at or below this has reached its target and gives no gradient
+    fill: Fill = setting("occupancy", "the count term's form for missing instances")
+    fill_matched: FillMatched = setting(
+        "none", "objects whose matched instances are filled up to the keyframe as well"
+    )
+    suppress: Suppress = setting("occupancy", "the count term's form for extra instances")
+    ignore_lookalikes: bool = setting(
+        True, "do not suppress what looks like o in the keyframe as well, without being o"
+    )
+    count: Counted = setting(
+        "all", "the objects with a count term: all so far (eq. 8), or those an edit names"
+    )
+    without: frozenset[Term] = setting(frozenset(), "terms left out: ablations (v) to (viii)")
+    satisfied: float = setting(
+        1e-8, "a term at or below this has reached its target and gives no gradient", low=0, high=1_000_000
+    )
 
     def __post_init__(self) -> None:
         if self.temperature <= 0 or (self.first_temperature or 1) <= 0:
@@ -70,30 +79,42 @@ class MeasureConfig:
 class GuidanceConfig:
     """How the comparison moves the latent (eq. 10, algorithm 1)."""
 
-    losses: tuple[str, ...] = ("terms",)  # "terms", "whole_frame" and the names of registered losses
-    keep: bool = False  # also hold what no edit names to the first frame, in all frames
-    measure: MeasureConfig = field(default_factory=MeasureConfig)
-    schedule: Schedule = field(default_factory=Schedule.linear)
-    step_size: float = 3.0  # eta
-    outside_weight: float = 0.2  # lambda: 0 leaves everything outside the regions alone, 1 is unweighted
-    normalise: Literal["term", "whole"] = (
-        "term"  # each term's gradient, or once their sum over the whole latent
+    losses: tuple[str, ...] = setting(("terms",), "'terms', 'whole_frame' and the names of registered losses")
+    keep: bool = setting(False, "also hold what no edit names to the first frame, in all frames")
+    measure: MeasureConfig = setting(factory=MeasureConfig, says="how a preview is compared with a keyframe")
+    schedule: Schedule = setting(factory=Schedule.linear, says="guided repeats of each step")
+    step_size: float = setting(3.0, "eta", low=0, high=10_000)
+    outside_weight: float = setting(
+        0.2, "lambda: 0 leaves everything outside the regions alone, 1 is unweighted", low=0, high=1
     )
-    gradient: GradientMode = "exact"
-    combine_at: CombineAt = (
-        "clean"  # fused, direct: terms meet at z0, or at the decoded frame (one decoder pass)
+    normalise: Literal["term", "whole"] = setting(
+        "term", "each term's gradient, or once their sum over the whole latent"
     )
-    weight_at: WeightAt = "clean"  # fused: regions weight the gradient before the denoiser, after it, or both
-    unconditional_grad: bool = True  # whether the unconditional branch carries gradient
-    update: Literal["before", "after"] = (
-        "before"  # time travel: subtract before the reverse step, or after it
+    gradient: GradientMode = setting("exact", "how the terms' gradient reaches the latent: docs/guidance.md")
+    combine_at: CombineAt = setting(
+        "clean", "fused, direct: terms meet at z0, or at the decoded frame (one decoder pass)"
     )
-    reevaluate: bool = False  # time travel: predict again at the updated latent for the reverse step
-    draws: Literal["own", "frame_guidance"] = "own"  # the order of random draws; `frame_guidance_draws.py`
-    events_per_repeat: int | None = None  # None: all; fewer take turns, and time no longer grows with events
-    window_mode: WindowMode | None = None  # None: what the model recommends
-    window_length: int | None = None
-    preview_downscale: int = 1  # shrink the clean latent by this before decoding: cheaper, coarser previews
+    weight_at: WeightAt = setting(
+        "clean", "fused: regions weight the gradient before the denoiser, after it, or both"
+    )
+    unconditional_grad: bool = setting(True, "whether the unconditional branch carries gradient")
+    update: Literal["before", "after"] = setting(
+        "before", "time travel: subtract before the reverse step, or after it"
+    )
+    reevaluate: bool = setting(False, "time travel: predict again at the updated latent for the reverse step")
+    draws: Literal["own", "frame_guidance"] = setting(
+        "own", "the order of random draws; `frame_guidance_draws.py`"
+    )
+    events_per_repeat: int | None = setting(
+        None, "None: all; fewer take turns, and time no longer grows with events", low=1, high=1_000
+    )
+    window_mode: WindowMode | None = setting(None, "None: what the model recommends")
+    window_length: int | None = setting(
+        None, "latents of a preview; None: what the model recommends", low=1, high=1_000
+    )
+    preview_downscale: int = setting(
+        1, "shrink the clean latent by this before decoding: cheaper, coarser previews", low=1, high=64
+    )
 
     def __post_init__(self) -> None:
         _one_of(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 from torch import Tensor
 
-NEIGHBOURS = np.ones((3, 3), dtype=int)  # diagonals count: a thin slanted object is one instance
+from physplan.guidance.occupancy import NEIGHBOURS
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

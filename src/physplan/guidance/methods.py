@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-import torch
-
 from physplan.errors import PhysPlanError
-from physplan.graph import EventChain, Term
-from physplan.guidance.bystanders import KeepBystanders
+from physplan.graph import Term
 from physplan.guidance.config import GuidanceConfig, MeasureConfig
-from physplan.guidance.frame_guidance_draws import frame_guidance_start
-from physplan.guidance.objective import build_objective
-from physplan.guidance.records import GuidanceResult, OnProgress
-from physplan.guidance.sampler import guided_sample
 from physplan.guidance.schedule import FRAME_GUIDANCE as FRAME_GUIDANCE_SCHEDULE
 from physplan.guidance.schedule import Schedule
-from physplan.perception.evidence import Evidence
-from physplan.perception.protocol import DepthEstimator, FeatureEncoder
 from physplan.registry import did_you_mean
-from physplan.video.protocol import Conditioning, VideoModel
 
 PHYSPLAN = GuidanceConfig()
 
-# Its public code for CogVideoX. Wan there: window_length=2 and travel=(3, 10).
+# Its public code for CogVideoX. Wan there: window_length=2 and travel=(3, 10). It starts from the noise that
+# the other methods start from; draws="frame_guidance" is the order in which its own code draws.
 FRAME_GUIDANCE = GuidanceConfig(
     losses=("whole_frame",),
     schedule=FRAME_GUIDANCE_SCHEDULE,
@@ -32,7 +23,6 @@ FRAME_GUIDANCE = GuidanceConfig(
     outside_weight=1.0,
     normalise="whole",
     update="after",
-    draws="frame_guidance",
     window_mode="trailing",
 )
 
@@ -61,13 +51,19 @@ ABLATIONS: Mapping[str, Callable[[GuidanceConfig], GuidanceConfig]] = {
         config, keep=False, measure=replace(config.measure, count="all")
     ),
 }
-METHODS = ("base", "frame_guidance", "physplan", *ABLATIONS)
+# Each changes how the plan is made: the planner's ending, and the method that its keyframes are followed by.
+PLAN_ABLATIONS: Mapping[str, tuple[str, str]] = {
+    "prompt_derived": ("prompt-derived", "whole_frame"),  # (i): no graph, so whole frames
+    "full_graph": ("full-graph", "physplan"),  # (ii)
+}
+METHODS = ("base", "frame_guidance", "physplan", *PLAN_ABLATIONS, *ABLATIONS)
 
 
 def method_config(
     name: str, *, physplan: GuidanceConfig = PHYSPLAN, frame_guidance: GuidanceConfig = FRAME_GUIDANCE
 ) -> GuidanceConfig:
     """The settings of a method; pass `physplan` or `frame_guidance` tuned for a model to start from those."""
+    name = PLAN_ABLATIONS.get(name, ("", name))[1]
     if name == "base":
         return replace(physplan, schedule=Schedule.unguided())
     if name == "frame_guidance":
@@ -79,52 +75,14 @@ def method_config(
     raise PhysPlanError(f"There is no guidance method {name!r}. {did_you_mean(name, METHODS)}")
 
 
-def guide(
-    model: VideoModel,
-    conditioning: Conditioning,
-    chain: EventChain,
-    evidence: Evidence,
-    *,
-    encoder: FeatureEncoder,
-    depth: DepthEstimator,
-    config: GuidanceConfig,
-    generator: torch.Generator,
-    on_progress: OnProgress | None = None,
-) -> GuidanceResult:
-    """Sample the video's clean latents so that it goes through the states of `chain` (section 3.2).
-
-    `generator` is the one `prepare` was given; the same seed gives the same latents.
-    """
-    if chain.num_frames != conditioning.layout.num_frames:
+def planner_of(method: str, reasoner: str, known: Collection[str]) -> str:
+    """The reasoner that a method plans with: the preset's, or its ablation."""
+    if method not in PLAN_ABLATIONS or reasoner.endswith(PLAN_ABLATIONS[method][0]):
+        return reasoner
+    name = f"{reasoner}-{PLAN_ABLATIONS[method][0]}"
+    if name not in known:
         raise PhysPlanError(
-            f"The plan is for {chain.num_frames} frames, but the video has {conditioning.layout.num_frames}:"
-            " plan again for that length."
+            f"{method} changes how a model plans, and the reasoner {reasoner!r} has no such variant: use the"
+            f" preset paper, best or open, or `physplan evaluate sandbox --methods {method}`."
         )
-    if config.draws == "frame_guidance":
-        conditioning = frame_guidance_start(conditioning, generator)
-    guided = any(config.schedule.repeats)
-    small = config.preview_downscale
-    size = (conditioning.height // small, conditioning.width // small)
-    objective = build_objective(
-        config.losses if guided else (),
-        chain,
-        evidence,
-        encoder=encoder,
-        depth=depth,
-        size=size,
-        device=model.device,
-        config=config.measure,
-    )
-    bystanders = (
-        KeepBystanders(chain, evidence, size=size, device=model.device) if config.keep and guided else None
-    )
-    return guided_sample(
-        model,
-        conditioning,
-        objective=objective,
-        anchors=chain.anchors,
-        config=config,
-        generator=generator,
-        bystanders=bystanders,
-        on_progress=on_progress,
-    )
+    return name

@@ -13,6 +13,7 @@ from torch import Tensor
 from physplan.guidance.measurement import Measured
 from physplan.guidance.objective import Objective
 from physplan.guidance.records import TermRecord
+from physplan.guidance.regions import pool
 from physplan.guidance.selection import TermSpec
 from physplan.video.frames import Window
 from physplan.video.protocol import VideoModel
@@ -40,7 +41,7 @@ class Active:
     """A term that has something to say about this preview; it holds no graph."""
 
     spec: TermSpec
-    region: Tensor | None
+    region: Tensor | None  # on the latent grid [h, w]; None is everywhere
     value: float
     gradient: Cotangent  # at what it reads: the features, the nearness, the frame
 
@@ -61,7 +62,7 @@ class Preview:
     encoded: Mapping[str, Tensor]
     active: tuple[Active, ...]
     idle: tuple[TermRecord, ...]  # terms without a gradient: satisfied or skipped
-    regions: Mapping[str, Tensor | None]  # of every term that was measured, by event and term
+    regions: Mapping[str, Tensor | None]  # on the latent grid, of every measured term, by event and term
 
     def back(self, cotangent: Cotangent, *, again: bool = False) -> Tensor:
         """Pass back through encoder and decoder to the latent slice; `again` when more passes follow."""
@@ -91,6 +92,8 @@ def look(
         encoded = objective.encode(event, frame)
         leaves = {name: tensor.detach().requires_grad_() for name, tensor in encoded.items()}
         measured = objective.measure(event, leaves, progress)
+    size = (latents.shape[-2], latents.shape[-1])
+    regions = {m.spec: None if m.region is None else pool(m.region, size) for m in measured}
     active, idle = [], []
     for term, value in zip(measured, _values(measured), strict=True):
         if value is None:
@@ -101,7 +104,7 @@ def look(
             idle.append(TermRecord.of(term.spec, value=value))
         else:
             gradient = _gradient(term.value, leaves)
-            active.append(Active(spec=term.spec, region=term.region, value=value, gradient=gradient))
+            active.append(Active(spec=term.spec, region=regions[term.spec], value=value, gradient=gradient))
     return Preview(
         event=event,
         window=window,
@@ -110,7 +113,7 @@ def look(
         encoded=encoded,
         active=tuple(active),
         idle=tuple(idle),
-        regions={term.spec.label: term.region for term in measured if term.value is not None},
+        regions={term.spec.label: regions[term.spec] for term in measured if term.value is not None},
     )
 
 

@@ -81,15 +81,14 @@ def guided_repeat(
 def travel(run: GuidedRun, z: Tensor, n: int, prediction: Tensor, update: Tensor) -> Tensor:
     """Time travel: one reverse step with the update in it, then back to the noise level of step n."""
     config, noise = run.config, run.conditioning.noise
-    if config.update == "after":
-        following = noise.step(z, prediction, n) - update
-    else:
-        moved = z - update
-        if config.reevaluate:
-            prediction = run.model.predict(moved, n, run.conditioning)
-        following = noise.step(moved, prediction, n)
     draw = draw_frames_first if config.draws == "frame_guidance" else draw_noise
-    return noise.renoise(following, n, draw(z, run.generator))
+    drawn = draw(z, run.generator)
+    if config.update == "after":
+        return noise.travel(z, prediction, n, drawn, after=update)
+    moved = z - update
+    if config.reevaluate:
+        prediction = run.model.predict(moved, n, run.conditioning)
+    return noise.travel(moved, prediction, n, drawn)
 
 
 def events_of(repeat: int, windows: Mapping[int, Window], count: int | None) -> dict[int, Window]:

@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from typing import Self
 
 from physplan.errors import PhysPlanError
+from physplan.settings import setting
+
+MOST = 1_000  # steps, and repeats of one
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
     """Guided repeats of each denoising step, counted from 0; steps beyond the list are unguided."""
 
-    repeats: tuple[int, ...]
-    travel: tuple[int, int]  # first and last step, both included, whose repeats end in re-noising
+    repeats: tuple[int, ...] = setting(says="of each step, in order", low=0, high=MOST)
+    travel: tuple[int, int] = setting(
+        says="first and last step, both included, whose repeats end in re-noising", low=-1, high=MOST
+    )
 
     def __post_init__(self) -> None:
         if any(count < 0 for count in self.repeats):
@@ -22,6 +27,8 @@ class Schedule:
     @classmethod
     def linear(cls, *, layout_steps: int = 5, guided_steps: int = 20, repeats: int = 10) -> Self:
         """Algorithm 1: N_g repeats while n <= n_E, then ceil(N_g (n_L - n + 1) / (n_L - n_E)) down to n_L."""
+        if max(guided_steps, abs(repeats)) > MOST:
+            raise PhysPlanError(f"A schedule has at most {MOST} guided steps and {MOST} repeats of each.")
         if not 0 <= layout_steps <= guided_steps:
             raise PhysPlanError(
                 f"layout_steps ({layout_steps}) must lie between 0 and guided_steps ({guided_steps})."

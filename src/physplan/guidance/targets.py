@@ -15,6 +15,7 @@ from physplan.graph import EventChain
 from physplan.guidance.config import MeasureConfig
 from physplan.guidance.instances import Instances, find_instances
 from physplan.guidance.occupancy import mask_on_grid, reference_feature, similarity
+from physplan.guidance.regions import KeyframeShape, keyframe_shape, pool
 from physplan.guidance.selection import TermSpec, select_terms
 from physplan.perception.evidence import Evidence, KeyframeEvidence
 from physplan.perception.protocol import FeatureEncoder
@@ -27,6 +28,7 @@ class ObjectTarget:
     reference: Tensor  # rho_o [C]
     similarity: Tensor  # [h, w], of the keyframe to the reference
     instances: Instances  # {Q_l}: the components of its mask; none for a consumed object
+    shape: KeyframeShape  # the same at the size of the previews
     lookalikes: NDArray[np.bool_]  # [h, w]: where the keyframe looks like the object without being it
     spawned: bool  # whether the object is not in the first frame
 
@@ -73,6 +75,7 @@ def build_targets(
                 features[number],
                 reference_feature(features[source], masks[source][node]),
                 masks[number].get(node, torch.zeros(grid, dtype=torch.bool, device=device)),
+                pixels=mask_at(pictures[number].masks.get(node), size),
                 others=[mask for other, mask in masks[number].items() if other != node],
                 spawned=node not in chain.graph,
                 level=config.instance_similarity,
@@ -111,27 +114,38 @@ def describe(
     reference: Tensor,
     mask: Tensor,
     *,
+    pixels: NDArray[np.bool_],
     others: Sequence[Tensor],
     spawned: bool,
     level: float,
 ) -> ObjectTarget:
     """The object with this reference feature and this mask [h, w], in a keyframe with these features.
 
-    Lookalikes are cells whose similarity is above `level` and that lie in the masks of `others`, or are not
-    connected with the object's own mask.
+    `pixels` is the same mask at the size of the previews. Lookalikes are cells whose similarity is above
+    `level` and that lie in the masks of `others`, or are not connected with the object's own mask.
     """
     similar = similarity(features, reference[None])[0]
     own = mask.cpu().numpy()
     looks = find_instances((similar > level).cpu().numpy())
     connected = np.isin(looks.labels, np.unique(looks.labels[own]))
+    instances = find_instances(own)
     foreign = torch.stack([*others, torch.zeros_like(mask)]).any(0).cpu().numpy() & ~own
     return ObjectTarget(
         reference=reference,
         similarity=similar,
-        instances=find_instances(own),
+        instances=instances,
+        shape=keyframe_shape(pixels, instances),
         lookalikes=(looks.labels > 0) & (foreign | ~connected),
         spawned=spawned,
     )
+
+
+def mask_at(mask: Tensor | None, size: tuple[int, int]) -> NDArray[np.bool_]:
+    """A mask [H, W] at `size` (height, width), a pixel where it covers half of one; none is empty."""
+    if mask is None:
+        return np.zeros(size, dtype=bool)
+    resized: NDArray[np.bool_] = (pool(mask.cpu(), size) >= 0.5).numpy()
+    return resized
 
 
 @torch.no_grad()

@@ -12,18 +12,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from physplan.graph import EventChain
+from physplan.keyframes.settings import CheckSettings
 from physplan.perception import KeyframeEvidence, Segmenter, Sighting, keyframe_evidence
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckSettings:
-    """All are fractions: of what no edit touches, of brightness, of the longer side, of an object's place."""
-
-    max_drift: float = 0.03
-    visible: float = 0.1
-    margin: float = 0.05  # around edited objects, for shadows and what spills over an outline
-    still_there: float = 0.5  # covered of a consumed object's old place
-    meddled: float = 0.5  # changed of an object that no edit touches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ class DiffusersEditor:
     source: ClassVar[str]
     defaults: ClassVar[Mapping[str, Any]]
     at_once = 1
+    calls_out = None
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 from PIL import Image
 
 from physplan.calls.gateway import Gateway
+from physplan.calls.outlay import CallsOut
 from physplan.calls.protocol import Request
 from physplan.calls.settings import CallSettings, connect
 from physplan.errors import PhysPlanError
@@ -22,9 +23,15 @@ RATIOS = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9
 class GeminiEditor:
     """`image_size` is the model's own scale ("1K", "2K", "4K"); it decides the price."""
 
-    def __init__(
-        self, gateway: Gateway, *, model: str = "gemini-3-pro-image-preview", image_size: str = "1K"
-    ) -> None:
+    calls_out = CallsOut(
+        provider="gemini",
+        model="gemini-3-pro-image-preview",
+        calls=lambda events: events,
+        tokens=(1500, 200),
+        images=1,
+    )
+
+    def __init__(self, gateway: Gateway, *, model: str = calls_out.model, image_size: str = "1K") -> None:
         self.gateway, self.model, self.image_size = gateway, model, image_size
         self.at_once = gateway.policy.at_once
 
@@ -34,7 +41,7 @@ class GeminiEditor:
         settings = settings or CallSettings()
         if settings.model:
             options = {"model": settings.model, **options}
-        return cls(connect("gemini", settings), **options)
+        return cls(connect(cls.calls_out.provider, settings), **options)
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from PIL import Image
 
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
-from physplan.perception import KeyframeEvidence
+
+if TYPE_CHECKING:
+    from physplan.perception import KeyframeEvidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

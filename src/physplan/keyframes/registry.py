@@ -12,4 +12,5 @@ EDITORS = Registry(
         "qwen-image-edit": "physplan.keyframes.diffusers:QwenImageEditor",
         "sandbox": "physplan.sandbox.editor:SandboxEditor",
     },
+    callers=("gemini",),
 )

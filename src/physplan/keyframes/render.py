@@ -5,29 +5,22 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from PIL import Image
 
 from physplan.calls.parallel import side_by_side
 from physplan.graph import EventChain
-from physplan.keyframes.check import CheckSettings, KeyframeCheck, check_keyframe
+from physplan.keyframes.check import KeyframeCheck, check_keyframe
 from physplan.keyframes.framing import fit
 from physplan.keyframes.protocol import EditRequest, KeyframeEditor, NoPicture
+from physplan.keyframes.settings import CheckSettings, RenderSettings
 from physplan.keyframes.store import DrawingStore, drawing_key
 from physplan.perception import DepthEstimator, Segmenter, Sighting, first_frame_evidence, look
 from physplan.perception.images import to_tensor
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import keyframe_tasks
 from physplan.reasoning.writer import write_instruction
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderSettings:
-    """A keyframe that fails its check is drawn again at most `redraws` times."""
-
-    redraws: int = 2
-    check: CheckSettings = field(default_factory=CheckSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

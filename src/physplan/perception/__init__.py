@@ -1,21 +1,36 @@
 """What the pictures show: masks, depth and features, from frozen networks behind three small protocols."""
 
-from physplan.perception.evidence import (
-    Evidence,
-    KeyframeEvidence,
-    evidence_of,
-    first_frame_evidence,
-    gather_evidence,
-    keyframe_evidence,
-)
-from physplan.perception.protocol import (
-    DepthEstimator,
-    FeatureEncoder,
-    Instance,
-    Segmenter,
-    normalise_depth,
-)
-from physplan.perception.sightings import Sighting, look
+from typing import TYPE_CHECKING
+
+from physplan.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from physplan.perception.evidence import (
+        Evidence,
+        KeyframeEvidence,
+        evidence_of,
+        first_frame_evidence,
+        gather_evidence,
+        keyframe_evidence,
+    )
+    from physplan.perception.protocol import (
+        DepthEstimator,
+        FeatureEncoder,
+        Instance,
+        Segmenter,
+        normalise_depth,
+    )
+    from physplan.perception.sightings import Sighting, look
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "evidence": "Evidence KeyframeEvidence evidence_of first_frame_evidence "
+            "gather_evidence keyframe_evidence",
+            "protocol": "DepthEstimator FeatureEncoder Instance Segmenter normalise_depth",
+            "sightings": "Sighting look",
+        },
+    )
 
 __all__ = [
     "DepthEstimator",

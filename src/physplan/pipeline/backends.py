@@ -8,23 +8,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypedDict
-
-import torch
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from physplan.calls.gateway import CallPolicy, CallRecord
 from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
-from physplan.keyframes import KeyframeEditor
 from physplan.keyframes.registry import EDITORS
-from physplan.perception import DepthEstimator, FeatureEncoder, Segmenter
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
-from physplan.pipeline.config import Component, Config
+from physplan.pipeline.config import Component, Config, ReasonerConfig
+from physplan.pipeline.video_models import video_model
 from physplan.reasoning import Reasoner, make_reasoner
 from physplan.registry import Registry, did_you_mean
-from physplan.video.loading import DTYPES, LoadOptions, load_video_model
-from physplan.video.protocol import VideoModel
-from physplan.video.published import PUBLISHED
+
+if TYPE_CHECKING:
+    from physplan.keyframes import KeyframeEditor
+    from physplan.perception import DepthEstimator, FeatureEncoder, Segmenter
+    from physplan.video.protocol import VideoModel
 
 OnCall = Callable[[CallRecord], None]
 
@@ -59,26 +58,14 @@ class Backends:
 
     @cached_property
     def video(self) -> VideoModel:
-        video, run = self.config.video, self.config.runtime
-        if video.model == "sandbox" and video.source is None:
-            from physplan.sandbox.components import load_video
+        wanted = self.config.video
+        return video_model(wanted.model).load(wanted, self.config.runtime)
 
-            return load_video()
-        options = LoadOptions(
-            dtype=video.dtype or "fp32",
-            device=run.device,
-            offload=run.offload,
-            tiling=run.tiling,
-            slicing=run.slicing,
-            checkpointing=run.checkpointing,
-            keep_encoders=run.keep_encoders,
-            revision=video.revision,
-            local_files_only=run.local_files_only,
-        )
-        return load_video_model(video.source or PUBLISHED[video.model].repo, options)
-
-    def reasoner(self, calls: Path | None, on_call: OnCall | None = None) -> Reasoner:
-        wanted = self.config.reasoner
+    def reasoner(
+        self, calls: Path | None, on_call: OnCall | None = None, wanted: ReasonerConfig | None = None
+    ) -> Reasoner:
+        """The config's, or the one that a method asks for in its place."""
+        wanted = wanted or self.config.reasoner
         settings = replace(
             self._calls(calls, wanted.base_url),
             on_call=on_call,
@@ -86,7 +73,7 @@ class Backends:
             temperature=wanted.temperature,
             max_output_tokens=wanted.max_output_tokens,
         )
-        return make_reasoner(wanted.name, settings)
+        return make_reasoner(wanted.name, settings, prompts=wanted.prompts)
 
     def editor(self, calls: Path | None) -> KeyframeEditor:
         wanted = self.config.editor
@@ -102,6 +89,8 @@ class Backends:
         """Let models go that no later stage needs, where memory is short."""
         if self.config.runtime.keep_models:
             return
+        import torch
+
         for name in names:
             self.__dict__.pop("_editor" if name == "editor" else name, None)
         gc.collect()
@@ -123,6 +112,8 @@ class Backends:
         )
 
     def _load(self, registry: Registry, wanted: Component) -> Any:
+        from physplan.video.loading import DTYPES
+
         kind = registry.load(wanted.name)
         make = getattr(kind, "from_pretrained", kind)
         options = dict(wanted.options)

@@ -5,7 +5,6 @@ A field made with `decides(stage)` is part of the key of that stage and of all l
 is not of this file belong to the stage of the field that holds them.
 """
 
-# ruff: noqa: RUF009 - decides() and runtime() are dataclasses.field() with a class
 from __future__ import annotations
 
 import os
@@ -15,17 +14,21 @@ from typing import Any, Literal
 
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.methods import FRAME_GUIDANCE
-from physplan.keyframes.check import CheckSettings
+from physplan.keyframes.settings import CheckSettings
 from physplan.runs.layout import StageName
+from physplan.settings import setting
 from physplan.video.fit import FitMode
 
 
-def decides(stage: StageName, default: Any = MISSING, *, factory: Any = MISSING) -> Any:
-    return field(default=default, default_factory=factory, metadata={"stage": stage})
+def decides(
+    stage: StageName, default: Any = MISSING, says: str = "", *, later: bool = False, **more: Any
+) -> Any:
+    """`later`: at its default it is in no key, so that runs which were made before it came are still done."""
+    return setting(default, says, stage=stage, later=later, **more)
 
 
-def runtime(default: Any = MISSING, *, factory: Any = MISSING) -> Any:
-    return field(default=default, default_factory=factory, metadata={"stage": None})
+def runtime(default: Any = MISSING, says: str = "", **more: Any) -> Any:
+    return setting(default, says, stage=None, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,87 +41,110 @@ class Component:
 
 @dataclass(frozen=True, kw_only=True)
 class ReasonerConfig:
-    name: str = decides("plan", "sandbox")
-    model: str | None = decides("plan", None)  # None: the reasoner's own
-    temperature: float | None = decides("plan", 0.0)  # None leaves it to the server
-    max_output_tokens: int = decides("plan", 16_384)
-    max_events: int = decides("plan", 7)
-    retries: int = decides("plan", 3)
-    regenerations: int = decides("plan", 2)
-    base_url: str | None = runtime(None)
+    name: str = decides("plan", "sandbox", "who plans: docs/planning.md")
+    model: str | None = decides("plan", None, "None: the reasoner's own")
+    temperature: float | None = decides("plan", 0.0, "None leaves it to the server", low=0, high=2)
+    max_output_tokens: int = decides("plan", 16_384, "of one answer", low=256, high=1_000_000)
+    max_events: int = decides("plan", 7, "of a plan", low=1, high=7)
+    retries: int = decides("plan", 3, "of an answer that was refused", low=0, high=20)
+    regenerations: int = decides("plan", 2, "of an event whose edits stay refused", low=0, high=20)
+    base_url: str | None = runtime(None, "another server than the reasoner's own")
+    prompts: str | None = runtime(None, "a folder of one's own templates; their content is in Inputs")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EditorConfig:
-    name: str = decides("keyframes", "sandbox")
-    options: Mapping[str, Any] = decides("keyframes", factory=dict)
-    seed: int = decides("keyframes", 0)  # of the drawings; another sampling seed keeps them
-    redraws: int = decides("keyframes", 2)
-    check: CheckSettings = decides("keyframes", factory=CheckSettings)
-    base_url: str | None = runtime(None)
+    name: str = decides("keyframes", "sandbox", "who draws keyframes: docs/backends.md")
+    options: Mapping[str, Any] = decides("keyframes", factory=dict, says="what the editor is loaded with")
+    seed: int = decides(
+        "keyframes", 0, "of the drawings; another sampling seed keeps them", low=0, high=2**62
+    )
+    redraws: int = decides("keyframes", 2, "of a keyframe that fails its check", low=0, high=20)
+    check: CheckSettings = decides("keyframes", factory=CheckSettings, says="when a keyframe fails")
+    base_url: str | None = runtime(None, "another server than the editor's own")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PerceptionConfig:
     # Both look at the keyframes while these are checked.
-    segmenter: Component = decides("keyframes", factory=lambda: Component(name="sandbox"))
-    depth: Component = decides("keyframes", factory=lambda: Component(name="sandbox"))
-    encoder: Component = decides("latents", factory=lambda: Component(name="sandbox"))
+    segmenter: Component = decides(
+        "keyframes",
+        factory=lambda: Component(name="sandbox"),
+        says="looks at the keyframes while these are checked, too",
+    )
+    depth: Component = decides(
+        "keyframes",
+        factory=lambda: Component(name="sandbox"),
+        says="looks at the keyframes while these are checked, too",
+    )
+    encoder: Component = decides(
+        "latents", factory=lambda: Component(name="sandbox"), says="whose features the terms compare"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class VideoConfig:
     """None stands for the model's own value."""
 
-    model: str = decides("latents", "sandbox")  # of physplan.video.published, or "sandbox"
-    source: str | None = decides("latents", None)  # another folder or hub name than the model's own
-    revision: str | None = decides("latents", None)
-    dtype: str | None = decides("latents", None)
-    height: int | None = decides("plan", None)
-    width: int | None = decides("plan", None)
-    num_frames: int | None = decides("plan", None)
-    fit: FitMode = decides("plan", "crop")  # how a picture of another shape becomes the first frame
-    num_inference_steps: int | None = decides("latents", None)
-    guidance_scale: float | None = decides("latents", None)
-    use_dynamic_cfg: bool | None = decides("latents", None)
-    eta: float | None = decides("latents", None)  # of DDIM: the share of fresh noise in each step
-    negative_prompt: str = decides("latents", "")
-    fps: int | None = decides("latents", None)
+    model: str = decides("latents", "sandbox", "sandbox, or a published model: docs/video.md")
+    source: str | None = decides("latents", None, "another folder or hub name than the model's own")
+    revision: str | None = decides("latents", None, "the hub's commit")
+    dtype: str | None = decides("latents", None, "of the weights", choices=("bf16", "fp16", "fp32"))
+    height: int | None = decides("plan", None, "pixels", low=1, high=16_384)
+    width: int | None = decides("plan", None, "pixels", low=1, high=16_384)
+    num_frames: int | None = decides("plan", None, "of the video", low=1, high=100_000)
+    fit: FitMode = decides("plan", "crop", "how a picture of another shape becomes the first frame")
+    num_inference_steps: int | None = decides("latents", None, "of the sampling", low=1, high=1_000)
+    guidance_scale: float | None = decides("latents", None, "of classifier-free guidance", low=0, high=100)
+    use_dynamic_cfg: bool | None = decides("latents", None, "let that scale rise from step to step")
+    eta: float | None = decides(
+        "latents", None, "of DDIM: the share of fresh noise in each step", low=0, high=1
+    )
+    negative_prompt: str = decides("latents", "", "what the video is not to show")
+    fps: int | None = decides("latents", None, "frames per second of the file", low=1, high=240)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuntimeConfig:
-    device: str = runtime("auto")  # "auto": a GPU where there is one
-    offload: Literal["none", "model", "group"] = runtime("none")
-    tiling: bool = runtime(False)
-    slicing: bool = runtime(False)
-    checkpointing: bool = runtime(True)
-    keep_encoders: bool = runtime(False)
-    keep_models: bool = runtime(True)  # False: each is let go after its stage, for memory
-    local_files_only: bool = runtime(False)
-    budget: float | None = runtime(None)  # USD for all calls of the run
-    total_budget: float | None = runtime(None)  # USD for all runs that write into `total_ledger`
-    total_ledger: str | None = runtime(None)
-    prices: str | None = runtime(None)
-    allow_hosts: tuple[str, ...] = runtime(())  # may be sent a key; not from a file, see docs/security.md
-    offline: bool = runtime(False)
-    timeout: float = runtime(120.0)
-    attempts: int = runtime(5)
-    at_once: int = runtime(4)
-    threads: int | None = runtime(None)  # of torch on the CPU
+    device: str = runtime(
+        "auto",
+        "auto (a GPU where there is one), cpu, cuda or cuda:1",
+        pattern=r"auto|cpu|mps|cuda(:\d{1,3})?",
+    )
+    offload: Literal["none", "model", "group"] = runtime(
+        "none", "keep weights off the GPU while they are not used"
+    )
+    tiling: bool = runtime(False, "decode in tiles")
+    slicing: bool = runtime(False, "decode in slices")
+    checkpointing: bool = runtime(True, "recompute in the backward pass: slower, less memory")
+    keep_encoders: bool = runtime(False, "text and picture encoders after use")
+    keep_models: bool = runtime(True, "False: each is let go after its last stage, for memory")
+    local_files_only: bool = runtime(False, "fetch no weights")
+    budget: float | None = runtime(None, "USD for all calls of the run", low=0, high=1_000_000)
+    total_budget: float | None = runtime(
+        None, "USD for all runs that write into `total_ledger`", low=0, high=1_000_000
+    )
+    total_ledger: str | None = runtime(None, "a file that several runs share")
+    prices: str | None = runtime(None, "a file with prices that the bundled table lacks")
+    allow_hosts: tuple[str, ...] = runtime((), "may be sent a key; not from a file, see docs/security.md")
+    offline: bool = runtime(False, "answer from stored calls alone")
+    timeout: float = runtime(120.0, "seconds of one call", above=0, high=3_600)
+    attempts: int = runtime(5, "of one call", low=1, high=100)
+    at_once: int = runtime(4, "calls side by side", low=1, high=64)
+    threads: int | None = runtime(None, "of torch on the CPU", low=1, high=1_024)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """`preset` names the recipe this began as."""
 
-    preset: str = runtime("sandbox")
+    preset: str = runtime("sandbox", "the recipe this began as")
     reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
     editor: EditorConfig = field(default_factory=EditorConfig)
     perception: PerceptionConfig = field(default_factory=PerceptionConfig)
     video: VideoConfig = field(default_factory=VideoConfig)
-    guidance: GuidanceConfig = decides("latents", factory=GuidanceConfig)
-    frame_guidance: GuidanceConfig = decides("latents", FRAME_GUIDANCE)  # for --method frame_guidance
+    guidance: GuidanceConfig = decides("latents", factory=GuidanceConfig, says="of the method physplan")
+    frame_guidance: GuidanceConfig = decides("latents", FRAME_GUIDANCE, "of the method frame_guidance")
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
 
 
@@ -129,6 +155,7 @@ class Inputs:
     image: str = decides("plan")
     prompt: str = decides("plan")
     plan: str | None = decides("plan", None)  # when a plan was given
+    prompts: str | None = decides("plan", None, later=True)  # when prompts were given
     keyframes: str | None = decides("keyframes", None)  # when keyframes were given
     seed: int = decides("latents", 0)
     method: str = decides("latents", "physplan")

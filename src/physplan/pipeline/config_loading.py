@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 import types
 import typing
@@ -15,9 +16,10 @@ import yaml
 
 from physplan import presets
 from physplan.errors import PhysPlanError
-from physplan.guidance.schedule import Schedule
+from physplan.guidance.schedule import MOST, Schedule
 from physplan.pipeline.config import Config, Source
 from physplan.registry import did_you_mean
+from physplan.settings import problem
 
 T = TypeVar("T")
 _NOT_SETTINGS = ("about", "needs")
@@ -107,7 +109,7 @@ def _read_file(path: Path) -> Mapping[str, Any]:
 def read(kind: type[T], value: Any, *, base: T | None = None, at: str) -> T:
     """A dataclass from a mapping; what the mapping leaves out is as in `base`."""
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{at} takes settings of its own, not {value!r}.")
+        raise ConfigError(f"{at} takes settings of its own, not {_shown(value)}.")
     if kind is Schedule and not isinstance(value.get("repeats", 0), list | tuple):
         return _linear(value, at)  # type: ignore[return-value]
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init}  # type: ignore[arg-type]
@@ -118,6 +120,8 @@ def read(kind: type[T], value: Any, *, base: T | None = None, at: str) -> T:
         if name not in fields:
             raise ConfigError(f"There is no setting {here}. {did_you_mean(str(name), fields)}")
         changes[name] = _read_value(hints[name], entry, getattr(base, name, None), here)
+        if wrong := problem(changes[name], fields[name].metadata):
+            raise ConfigError(f"{here} is {_shown(entry)}: {wrong}.")
     try:
         return dataclasses.replace(base, **changes) if base is not None else kind(**changes)  # type: ignore[type-var]
     except TypeError:
@@ -132,7 +136,9 @@ def _linear(value: Mapping[str, Any], at: str) -> Schedule:
         if name not in known:
             raise ConfigError(f"There is no setting {at}.{name}. {did_you_mean(str(name), known)}")
         if not isinstance(number, int) or isinstance(number, bool):
-            raise ConfigError(f"{at}.{name} is {number!r}, but must be a whole number.")
+            raise ConfigError(f"{at}.{name} is {_shown(number)}, but must be a whole number.")
+        if not 0 <= number <= MOST:
+            raise ConfigError(f"{at}.{name} is {_shown(number)}: give a whole number from 0 to {MOST}.")
     return Schedule.linear(**value)
 
 
@@ -144,7 +150,7 @@ def _read_value(hint: Any, value: Any, base: Any, at: str) -> Any:
         return _read_value(next(kind for kind in inner if kind is not type(None)), value, base, at)
     if origin is Literal:
         if value not in inner:
-            raise ConfigError(f"{at} is {value!r}. {did_you_mean(str(value), [str(v) for v in inner])}")
+            raise ConfigError(f"{at} is {_shown(value)}. {did_you_mean(str(value), [str(v) for v in inner])}")
         return value
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         if (
@@ -156,7 +162,7 @@ def _read_value(hint: Any, value: Any, base: Any, at: str) -> Any:
         return read(hint, value, base=base, at=at)
     if origin in (tuple, frozenset):
         if not isinstance(value, list | tuple):
-            raise ConfigError(f"{at} is {value!r}, but must be a list.")
+            raise ConfigError(f"{at} is {_shown(value)}, but must be a list.")
         kinds = inner if origin is tuple and Ellipsis not in inner else (inner[0],) * len(value)
         if len(kinds) != len(value):
             raise ConfigError(f"{at} must have {len(kinds)} entries, not {len(value)}.")
@@ -165,12 +171,12 @@ def _read_value(hint: Any, value: Any, base: Any, at: str) -> Any:
         )
     if origin is not None and issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
-            raise ConfigError(f"{at} is {value!r}, but must be a mapping of names to values.")
+            raise ConfigError(f"{at} is {_shown(value)}, but must be a mapping of names to values.")
         return {**(base or {}), **value}
     if isinstance(hint, type) and issubclass(hint, Enum):
         values = [member.value for member in hint]
         if value not in values:
-            raise ConfigError(f"{at} is {value!r}. {did_you_mean(str(value), values)}")
+            raise ConfigError(f"{at} is {_shown(value)}. {did_you_mean(str(value), values)}")
         return hint(value)
     return _read_plain(hint, value, at)
 
@@ -180,10 +186,18 @@ _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 def _read_plain(hint: Any, value: Any, at: str) -> Any:
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if abs(value) < 2**1000 else math.inf
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise ConfigError(f"{at} is {value!r}, but must be {_WORDS.get(hint, hint)}.")
+        raise ConfigError(f"{at} is {_shown(value)}, but must be {_WORDS.get(hint, hint)}.")
     return value
+
+
+def _shown(value: Any) -> str:
+    """A value in a sentence, however long it is."""
+    if isinstance(value, int) and abs(value) > 10**40:
+        return "a number of very many digits"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def to_plain(value: Any) -> Any:

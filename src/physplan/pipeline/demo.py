@@ -68,10 +68,10 @@ def make_demo(
 
 
 def first_frame(variant: str, number: int) -> Image.Image:
+    from physplan.sandbox import samples
     from physplan.sandbox.world.phenomena import scene
 
-    clip = scene("test", number, phenomenon="ice", variant=variant).render(only=[0])
-    return Image.fromarray(clip.frames[0])
+    return samples.first_frame(scene("test", number, phenomenon="ice", variant=variant))
 
 
 def grid(made: dict[tuple[str, str], Result]) -> Tensor:

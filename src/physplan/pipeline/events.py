@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, Protocol
 
 
@@ -40,6 +41,7 @@ def silent(event: RunEvent) -> None:
     """Nobody watches."""
 
 
+@cache
 def quiet_libraries() -> None:
     """The libraries' own bars for loading weights would tear ours apart."""
     from diffusers.utils import logging as diffusers

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
-
-from physplan.calls.prices import PriceTable
-from physplan.calls.protocol import Usage
+from physplan.calls.outlay import Outlay, outlay
 from physplan.graph import EventChain
 from physplan.guidance.methods import method_config
-from physplan.pipeline.config import Config, VideoConfig
+from physplan.keyframes.registry import EDITORS
+from physplan.machine import Missing
 from physplan.pipeline.run import Run, recorded_settings
 from physplan.pipeline.stage_keys import deciding_settings
+from physplan.pipeline.video_models import video_model
+from physplan.reasoning.registry import REASONERS
 from physplan.runs import layout
-from physplan.video.memory import (
-    GradientMode,
-    MemoryEstimate,
-    estimate_folder,
-    estimate_preset,
-    require_memory,
-)
-from physplan.video.published import PUBLISHED
+
+if TYPE_CHECKING:
+    from physplan.video.memory import MemoryEstimate
 
 USUAL_EVENTS = 3
-# Tokens of one answer, in and out, as measured over plans of three events with the paper's prompts.
-PLANNING_TOKENS = (3500, 1500)
-DRAWING_TOKENS = (1500, 200)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +37,7 @@ class Forecast:
     events: int
     known_events: bool
     memory: MemoryEstimate | None
+    missing: tuple[Missing, ...] = ()  # here, of what the run needs
 
     @property
     def calls(self) -> int:
@@ -75,12 +67,12 @@ def forecast(run: Run) -> Forecast:
 
 def check_fits(run: Run) -> None:
     """Refuse a size that the model cannot make and a run that cannot fit, before anything is paid for."""
-    video = run.config.video
-    if video.model == "sandbox" and video.source is None:
-        run.backends.video.check_size(
-            height=video.height or 0, width=video.width or 0, num_frames=video.num_frames or 0
-        )
-    elif (needed := memory_needed(run)) is not None:
+    video_model(run.config.video.model).check_size(run.config.video)
+    if (needed := memory_needed(run)) is not None:
+        import torch
+
+        from physplan.video.memory import require_memory
+
         require_memory(needed, torch.device(run.config.runtime.device))
 
 
@@ -91,25 +83,24 @@ def _planned(run: Run) -> EventChain | None:
 
 def _work(run: Run, stage: str, events: int, done: bool) -> Work:
     config, video = run.config, run.config.video
-    calls = 0
-    usd: float | None = 0.0
+    prices, cost = config.runtime.prices, Outlay()
     if stage == "plan":
         what = f"a plan of about {events} events, by {config.reasoner.model or config.reasoner.name}"
         if run.plan is not None:
             what = "the given plan, verified"
-        elif config.reasoner.name != "sandbox":
-            calls = 2 + 2 * events
-            usd = _price(config, config.reasoner.model, calls, PLANNING_TOKENS)
+        else:
+            asked, by = config.reasoner, REASONERS.load(config.reasoner.name)
+            cost = outlay(by, events, model=asked.model, base_url=asked.base_url, prices=prices)
     elif stage == "keyframes":
         model = config.editor.options.get("model") or config.editor.options.get("source")
         redraws = config.editor.redraws
         what = f"{events} keyframes by {model or config.editor.name}, at most {redraws} redraws each"
         if run.keyframes is not None:
             what = "the given keyframes, checked"
-        elif config.editor.name == "gemini":
-            calls = events
-            size = str(config.editor.options.get("image_size", "1K"))
-            usd = _price(config, str(model or "gemini-3-pro-image-preview"), calls, DRAWING_TOKENS, size)
+        else:
+            drawn, by = config.editor, EDITORS.load(config.editor.name)
+            size = str(drawn.options.get("image_size", "1K"))
+            cost = outlay(by, events, model=model, base_url=drawn.base_url, prices=prices, size=size)
     elif stage == "evidence":
         seen = config.perception
         what = f"masks by {seen.segmenter.name} and depth by {seen.depth.name} of {events + 1} pictures"
@@ -124,49 +115,16 @@ def _work(run: Run, stage: str, events: int, done: bool) -> Work:
         what = f"{steps} steps of {video.model} with {repeats} guided repeats, seed {run.inputs.seed}"
     else:
         what = f"{video.num_frames} frames of {video.width} x {video.height} at {video.fps} per second"
-    return Work(stage=stage, what=what, done=done, calls=0 if done else calls, usd=0.0 if done else usd)
-
-
-def _price(
-    config: Config, model: str | None, calls: int, tokens: tuple[int, int], image_size: str | None = None
-) -> float | None:
-    price = PriceTable.load(config.runtime.prices).find(model or "")
-    if price is None:
-        return 0.0 if config.reasoner.name == "open" else None  # a server of one's own
-    usage = Usage(input_tokens=tokens[0], output_tokens=tokens[1], images=1 if image_size else 0)
-    return calls * price.cost(usage, size=image_size or "1K")
+    cost = Outlay() if done else cost
+    return Work(stage=stage, what=what, done=done, calls=cost.calls, usd=cost.usd)
 
 
 def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None:
-    """None for the sandbox, which needs less than a browser tab."""
+    """None where that is nothing to speak of."""
     video = run.config.video
-    if video.model == "sandbox":
-        return None
-    mode = run.config.guidance.gradient if run.guided else "none"
-    return _estimate(video, mode, run.config.runtime.checkpointing, events)
-
-
-@cache  # the networks are run on shapes: seconds that a second run with the same settings need not wait
-def _estimate(video: VideoConfig, mode: GradientMode, checkpointing: bool, events: int) -> MemoryEstimate:
-    if video.source is None or not Path(video.source).is_dir():
-        preset = PUBLISHED[video.model]
-        return estimate_preset(
-            preset,
-            height=video.height,
-            width=video.width,
-            num_frames=video.num_frames,
-            anchors=events,
-            gradient_mode=mode,
-            checkpointing=checkpointing,
-        )
-    return estimate_folder(
-        Path(video.source),
-        dtype=video.dtype or "bf16",
-        checkpointing=checkpointing,
-        height=video.height,
-        width=video.width,
-        num_frames=video.num_frames,
-        guidance_scale=video.guidance_scale,
-        anchors=events,
-        gradient_mode=mode,
+    return video_model(video.model).memory(
+        video,
+        mode=run.config.guidance.gradient if run.guided else "none",
+        checkpointing=run.config.runtime.checkpointing,
+        events=events,
     )

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import torch
 from PIL import Image
 
-from physplan.calls.ledger import Ledger, Totals
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
-from physplan.pipeline import stored_stages as stages
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, Source
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import OnEvent, silent
-from physplan.pipeline.forecast import Forecast, check_fits, forecast
-from physplan.pipeline.run import AnyPicture, Run, begin, prepare_run
+from physplan.pipeline.failure import record_failure
+from physplan.pipeline.forecast import Forecast, forecast
+from physplan.pipeline.requirements import check_names, check_prompt, missing, require, stages_to_do
+from physplan.pipeline.result import Cost, OutputType, Result, collect
+from physplan.pipeline.run import AnyPicture, Run, begin, check_folder, prepare_run
+from physplan.pipeline.video_models import video_model
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder, layout
 
-OutputType = Literal["pt", "np", "pil"]
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Cost", "PhysPlan", "Result"]
 # What may differ from call to call; another model is another PhysPlan.
 CALL_SETTINGS = (
     *("height", "width", "num_frames", "num_inference_steps", "guidance_scale", "use_dynamic_cfg"),
@@ -36,35 +41,12 @@ CALL_SETTINGS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cost:
-    """What the run's calls cost so far, and the seconds of each stage."""
-
-    usd: float = 0.0
-    calls: Totals = field(default_factory=Totals)
-    seconds: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Result:
-    video: Any  # frames [F, 3, H, W] in [0, 1]; [F, H, W, 3] as "np", a list of pictures as "pil"
-    plan: EventChain | None  # None for the base model
-    keyframes: tuple[Image.Image, ...]
-    losses: Mapping[str, Any]  # every term of every guided repeat
-    cost: Cost
-    notes: tuple[str, ...]  # what is off: objects not found, keyframes that failed their check
-    folder: Path | None  # the run's folder, when one was given
-    fps: float
-
-
 class PhysPlan:
     """Models are loaded when first used, and kept for the next run."""
 
     def __init__(self, config: Config) -> None:
         self.config = with_defaults(config)
         self.backends = Backends(self.config)
-        if config.runtime.threads:
-            torch.set_num_threads(config.runtime.threads)
 
     @classmethod
     def from_preset(cls, source: Source = "sandbox", **overrides: Any) -> PhysPlan:
@@ -79,9 +61,9 @@ class PhysPlan:
         redo: bool = False, on_event: OnEvent = silent,
     ) -> EventChain:  # fmt: skip
         """What happens, as a verified chain of events: JSON that you can read and edit."""
-        with self._run(output_dir, redo, on_event, image=image, prompt=prompt) as run:
-            stages.do_stage(run, stages.PLAN)
-            return stages.load_plan(run)
+        with self._run(output_dir, redo, on_event, upto="plan", image=image, prompt=prompt) as run:
+            self._do(run, "plan")
+            return layout.load_plan(run.folder.path)
 
     def keyframes(
         self, image: AnyPicture, prompt: str | None = None, *,
@@ -89,10 +71,10 @@ class PhysPlan:
         output_dir: str | os.PathLike[str] | None = None, redo: bool = False, on_event: OnEvent = silent,
     ) -> tuple[Image.Image, ...]:  # fmt: skip
         """A picture of each state, drawn from the first frame."""
-        with self._run(output_dir, redo, on_event, image=image, prompt=prompt, plan=plan) as run:
-            for stage in (stages.PLAN, stages.KEYFRAMES):
-                stages.do_stage(run, stage)
-            return tuple(stages.load_keyframes(run))
+        given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan}
+        with self._run(output_dir, redo, on_event, upto="keyframes", **given) as run:
+            self._do(run, "keyframes")
+            return tuple(layout.load_keyframes(run.folder.path))
 
     def generate(
         self,
@@ -120,10 +102,12 @@ class PhysPlan:
         given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan, "keyframes": keyframes}
         given |= {"method": method, "seed": seed_of(generator, seed)}
         with self._run(output_dir, redo, on_event, overrides=overrides, **given) as run:
-            if run.folder.record("latents") is None:
-                check_fits(run)
-            for stage in stages.stages_of(run):
-                stages.do_stage(run, stage)
+            try:
+                self._do(run)
+            except BaseException as error:
+                if output_dir is not None:
+                    record_failure(run.folder, error)
+                raise
             if output_dir is not None:
                 from physplan.report import write_report
 
@@ -136,13 +120,19 @@ class PhysPlan:
         prompt: str | None = None,
         *,
         output_dir: str | os.PathLike[str],
+        redo: bool = False,
         **given: Any,
     ) -> Forecast:
-        """What `generate` would do, call, pay and need."""
+        """What `generate` would do, call, pay and need; what it would refuse is refused, what this machine
+        lacks is named."""
         run = prepare_run(
             RunFolder(output_dir), self.config, self.backends, image=image, prompt=prompt, **given
         )
-        return forecast(run)
+        check_folder(run, redo=redo)
+        check_names(run.config)
+        check_prompt(run, stages_to_do(run))
+        video_model(run.config.video.model).check_size(run.config.video)
+        return replace(forecast(run), missing=tuple(missing(run, stages_to_do(run))))
 
     def config_for(self, overrides: Mapping[str, Any]) -> Config:
         """The config of one call: `num_frames=25` stands for `video.num_frames`."""
@@ -153,6 +143,21 @@ class PhysPlan:
                 )
         return with_defaults(load_config(self.config, {f"video.{name}": v for name, v in overrides.items()}))
 
+    def _do(self, run: Run, upto: layout.StageName | None = None) -> None:
+        """The stages of the run's method; what loads torch is imported only here."""
+        if "torch" not in sys.modules:
+            run.tell("plan" if run.guided else "latents")("loading PyTorch")
+        from physplan.pipeline.stored_stages import do_stage, stages_of
+
+        if run.config.runtime.threads:
+            import torch
+
+            torch.set_num_threads(run.config.runtime.threads)
+        for stage in stages_of(run):
+            do_stage(run, stage)
+            if stage.name == upto:
+                return
+
     @contextmanager
     def _run(
         self,
@@ -160,11 +165,15 @@ class PhysPlan:
         redo: bool,
         on_event: OnEvent,
         overrides: Mapping[str, Any] | None = None,
+        upto: layout.StageName | None = None,
         **given: Any,
     ) -> Iterator[Run]:
+        """A run that may begin: nothing is written before all that can be refused is."""
         config = self.config_for(overrides) if overrides else self.config
         with _folder(output_dir) as path:
             run = prepare_run(RunFolder(path), config, self.backends, on_event=on_event, **given)
+            check_folder(run, redo=redo)
+            require(run, upto=upto)
             with run.folder.opened():
                 begin(run, redo=redo)
                 yield run
@@ -176,6 +185,8 @@ def seed_of(generator: torch.Generator | None, seed: int | None) -> int:
         return seed or 0
     if seed is not None and seed != generator.initial_seed():
         raise PhysPlanError("Give a generator or a seed, not both.")
+    import torch
+
     fresh = torch.Generator().manual_seed(generator.initial_seed())
     if generator.device.type != "cpu" or not torch.equal(fresh.get_state(), generator.get_state()):
         raise PhysPlanError(
@@ -192,35 +203,3 @@ def _folder(output_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="physplan-") as temporary:
         yield Path(temporary)
-
-
-def collect(run: Run, output_type: OutputType, *, keep: bool) -> Result:
-    """The result from the run's files."""
-    video = layout.load_video(run.folder.path)
-    records = [record for stage in stages.GUIDED if (record := run.folder.record(stage.name))]
-    return Result(
-        video=convert(video.frames, output_type),
-        plan=stages.load_plan(run) if run.guided else None,
-        keyframes=tuple(stages.load_keyframes(run)) if run.guided else (),
-        losses=layout.load_losses(run.folder.path),
-        cost=cost_of(run.folder),
-        notes=tuple(note for record in records for note in record.notes),
-        folder=run.folder.path if keep else None,
-        fps=video.fps,
-    )
-
-
-def cost_of(folder: RunFolder) -> Cost:
-    ledger = folder / layout.LEDGER
-    totals = Ledger(ledger).totals() if ledger.exists() else Totals()
-    records = [record for stage in stages.GUIDED if (record := folder.record(stage.name))]
-    return Cost(usd=totals.usd, calls=totals, seconds={record.stage: record.seconds for record in records})
-
-
-def convert(frames: torch.Tensor, output_type: OutputType) -> Any:
-    if output_type == "pt":
-        return frames
-    arrays = frames.permute(0, 2, 3, 1).numpy()
-    if output_type == "np":
-        return arrays
-    return [Image.fromarray(array) for array in (arrays * 255).round().astype("uint8")]

@@ -18,7 +18,7 @@ from physplan import __version__
 from physplan.errors import PhysPlanError
 from physplan.files import atomic_path, write_atomic, write_json
 from physplan.graph import EventChain
-from physplan.guidance.methods import METHODS, method_config
+from physplan.guidance.methods import METHODS, method_config, planner_of
 from physplan.keyframes.framing import fit as fit_keyframe
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, Inputs
@@ -28,6 +28,8 @@ from physplan.pipeline.stage_keys import deciding_settings, differences, digest
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import check_frames, check_prompt
 from physplan.reasoning.recheck import recheck
+from physplan.reasoning.registry import REASONERS
+from physplan.reasoning.templates import PromptSet
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder, layout
 from physplan.video.fit import Fit, fit_picture
@@ -103,6 +105,9 @@ def prepare_run(
         )
     if method not in METHODS:
         raise PhysPlanError(f"There is no method {method!r}. {did_you_mean(method, METHODS)}")
+    if chain is None:
+        planner = planner_of(method, config.reasoner.name, REASONERS)
+        config = replace(config, reasoner=replace(config.reasoner, name=planner))
     guidance = method_config(method, physplan=config.guidance, frame_guidance=config.frame_guidance)
     guidance.schedule.check(video.num_inference_steps or 0)
     if not 0 <= seed < 2**63:
@@ -112,6 +117,7 @@ def prepare_run(
         image=picture.sha256,
         prompt=prompt,
         plan=digest(chain.to_json()) if chain else None,
+        prompts=str(PromptSet.read(config.reasoner.prompts).version) if config.reasoner.prompts else None,
         keyframes=_picture_digest(drawn) if drawn else None,
         seed=seed,
         method=method,
@@ -151,16 +157,24 @@ def _picture_digest(pictures: Sequence[Image.Image]) -> str:
     return hashlib.sha256("".join(Picture.of(one).sha256 for one in pictures).encode()).hexdigest()
 
 
-def begin(run: Run, *, redo: bool) -> None:
-    """Write down what the run is; a folder with another run is not touched unless asked."""
-    folder, now = run.folder, deciding_settings(run.config, run.inputs)
-    before = recorded_settings(folder)
-    if before is not None and (changed := differences(before, now)) and not redo:
+def check_folder(run: Run, *, redo: bool) -> None:
+    """A folder with another run is not touched unless asked."""
+    before = recorded_settings(run.folder)
+    if before is None or redo:
+        return
+    if changed := differences(before, deciding_settings(run.config, run.inputs)):
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise PhysPlanError(
-            f"{folder.path} holds a run with other settings ({'; '.join(changed[:3])}{more}): choose another "
-            "folder, or redo what depends on them with --redo."
+            f"{run.folder.path} holds a run with other settings ({'; '.join(changed[:3])}{more}): choose "
+            "another folder, or redo what depends on them with --redo."
         )
+
+
+def begin(run: Run, *, redo: bool) -> None:
+    """Write down what the run is."""
+    check_folder(run, redo=redo)  # again, now that nobody else can change it
+    folder, now = run.folder, deciding_settings(run.config, run.inputs)
+    before = recorded_settings(folder)
     if before != now:
         # Before the new settings are written: no folder ever holds a result of other settings than it names.
         stale = [
@@ -168,6 +182,7 @@ def begin(run: Run, *, redo: bool) -> None:
         ]
         folder.forget([*reversed(stale)])
         (folder / layout.REPORT).unlink(missing_ok=True)
+    (folder / layout.FAILURE).unlink(missing_ok=True)
     # First of all files: it is what makes the folder ours.
     write_json(
         folder / layout.RUN,
@@ -191,7 +206,7 @@ def _same(before: dict[str, object], now: dict[str, object], run: Run, stage: st
 def recorded_settings(folder: RunFolder) -> dict[str, object] | None:
     try:
         return dict(json.loads((folder / layout.RUN).read_text(encoding="utf-8"))["identity"])
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, TypeError):
         raise PhysPlanError(

@@ -19,7 +19,8 @@ def setting_stages(settings: Any, at: str = "") -> Iterator[tuple[str, StageName
         value = getattr(settings, field.name)
         name = f"{at}{field.name}"
         if "stage" in field.metadata:
-            yield name, field.metadata["stage"], value
+            absent = field.metadata.get("later") and value == field.default
+            yield name, None if absent else field.metadata["stage"], value
         elif dataclasses.is_dataclass(value):
             yield from setting_stages(value, f"{name}.")
         else:

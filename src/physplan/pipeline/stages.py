@@ -1,7 +1,7 @@
 """The stages (figure 2) as functions over values: each makes one thing from a config, models and pictures.
 
 The pipeline (`stored_stages`) adds folders and keys, `physplan plan` a file, the sandbox study a truth to
-compare with. Sampling is in `sampling`.
+compare with. Planning is in `planning`, because it needs no torch; sampling is in `sampling`.
 """
 
 from __future__ import annotations
@@ -23,44 +23,10 @@ from physplan.keyframes import (
 )
 from physplan.perception import Evidence, Sighting, evidence_of, look
 from physplan.perception.images import to_tensor
-from physplan.pipeline.backends import Backends, OnCall
+from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config
-from physplan.reasoning import PlanRecord, PlanSettings, Step, plan
-from physplan.reasoning.picture import Picture
 from physplan.video.decoding import decode_safely
 from physplan.video.frames import FrameLayout
-
-
-def make_plan(
-    config: Config,
-    backends: Backends,
-    frame: Picture | Image.Image,
-    prompt: str,
-    *,
-    calls: Path | None = None,
-    instructions: bool = True,
-    record: PlanRecord | None = None,
-    on_step: Callable[[Step], None] | None = None,
-    on_call: OnCall | None = None,
-) -> EventChain:
-    """What happens, verified. `frame` is the picture as the video model gets it; `calls` keeps answers."""
-    wanted = config.reasoner
-    settings = PlanSettings(
-        retries=wanted.retries,
-        regenerations=wanted.regenerations,
-        max_events=wanted.max_events,
-        instructions=instructions,
-        at_once=config.runtime.at_once,
-    )
-    return plan(
-        backends.reasoner(calls, on_call),
-        frame,
-        prompt,
-        config.video.num_frames or 0,
-        settings=settings,
-        progress=on_step,
-        record=record,
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

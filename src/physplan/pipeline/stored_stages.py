@@ -22,9 +22,11 @@ from physplan.perception.preview import save_previews
 from physplan.pipeline import stages
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.forecast import memory_needed
+from physplan.pipeline.planning import make_plan
 from physplan.pipeline.run import Run
 from physplan.pipeline.sampling import Guide, make_latents
 from physplan.pipeline.stage_keys import stage_key
+from physplan.pipeline.video_models import video_model
 from physplan.reasoning import PlanRecord, Step
 from physplan.runs import PeakMemory, file_digest, layout
 from physplan.video.decoding import load_latents, save_latents
@@ -107,7 +109,7 @@ def _plan(run: Run) -> Made:
         tell(f"{step.stage}{where}: {step.message}")
 
     try:
-        chain = stages.make_plan(
+        chain = make_plan(
             run.config,
             run.backends,
             run.frame,
@@ -133,6 +135,8 @@ def _keyframes(run: Run) -> Made:
         done += 1
         tell(keyframe.report(), done=done, total=len(chain.events))
 
+    seen = run.config.perception
+    tell(f"loading {seen.segmenter.name} and {seen.depth.name}, which look at pictures")
     drawn = stages.make_keyframes(
         run.config,
         run.backends,
@@ -180,7 +184,7 @@ def _evidence(run: Run) -> Made:
 def _latents(run: Run) -> Made:
     config, tell = run.config, run.tell("latents")
     needed = memory_needed(run)
-    tell("loading the video model" + (f", memory {needed}" if needed else ""))
+    tell(f"loading the video model {config.video.model}" + (f", memory {needed}" if needed else ""))
     guided_by = None
     if run.guided:
         guided_by = Guide(
@@ -209,7 +213,7 @@ def _latents(run: Run) -> Made:
         with atomic_path(files[-1]) as temporary:
             regions = {label: region.float().contiguous() for label, region in sampled.regions.items()}
             save_file(regions, temporary)
-    return files, list(sampled.notes)
+    return files, [*sampled.notes, *video_model(config.video.model).doubts(run.picture.image.size)]
 
 
 def _video(run: Run) -> Made:

@@ -1,4 +1,4 @@
-"""The three recipes, one YAML file each, and what each needs of a machine (for `physplan doctor`)."""
+"""The recipes, one YAML file each, and what each needs of a machine (for `physplan doctor`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-NAMES = ("sandbox", "paper", "open")
+NAMES = ("sandbox", "paper", "best", "open")
 # Options of a component that name weights on the hub.
 _WEIGHTS = ("source", "detector", "sam")
 

@@ -37,6 +37,11 @@ class PromptDerivedReasoner(VLMReasoner):
     name = "prompt-derived"
     free_instructions = True
 
+    @staticmethod
+    def usual_calls(events: int) -> int:
+        """The scenes, all at once."""
+        return 1
+
     def parse(self, scene: Scene, feedback: Feedback) -> StateGraph:
         return StateGraph([Node(SCENE, "scene", {"configuration": "as in the image"})])
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import os
 
 from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.reasoning.protocol import Reasoner
+from physplan.reasoning.templates import PromptSet
 from physplan.registry import Registry
 
 REASONERS = Registry(
@@ -22,13 +25,38 @@ REASONERS = Registry(
         "open-prompt-derived": "physplan.reasoning.presets:open_prompt_derived",
         "open-full-graph": "physplan.reasoning.presets:open_full_graph",
     },
+    callers=(
+        "paper",
+        "open",
+        "paper-motion",
+        "open-motion",
+        "paper-prompt-derived",
+        "paper-full-graph",
+        "open-prompt-derived",
+        "open-full-graph",
+    ),
+    prompts={"sandbox": "physplan.sandbox.prompts:matching"},
 )
 
 
-def make_reasoner(name: str, settings: CallSettings | None = None) -> Reasoner:
-    """The reasoner of a preset, or of a preset with an ablation ("paper-full-graph")."""
+def make_reasoner(
+    name: str,
+    settings: CallSettings | None = None,
+    *,
+    prompts: str | os.PathLike[str] | None = None,
+) -> Reasoner:
+    """The reasoner of a preset, or of a preset with an ablation ("paper-full-graph").
+
+    `prompts` is a folder with templates of one's own; they are checked here, before anything is asked.
+    """
     entry = REASONERS.get(name)
     if entry is not None and importlib.util.find_spec(entry.partition(":")[0]) is None:
         raise PhysPlanError(f"The reasoner {name!r} is not part of this installation.")
-    reasoner: Reasoner = REASONERS.load(name)(settings or CallSettings())
+    make = REASONERS.load(name)
+    options = {}
+    if prompts is not None:
+        if "prompts" not in inspect.signature(make).parameters:
+            raise PhysPlanError(f"The reasoner {name!r} asks no model: leave out reasoner.prompts.")
+        options["prompts"] = PromptSet.read(prompts)
+    reasoner: Reasoner = make(settings or CallSettings(), **options)
     return reasoner

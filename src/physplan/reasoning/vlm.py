@@ -29,6 +29,7 @@ from physplan.reasoning.protocol import (
     Scene,
     Translation,
 )
+from physplan.reasoning.templates import PromptSet
 
 T = TypeVar("T")
 
@@ -41,6 +42,11 @@ class VLMReasoner(Reasoner):
     # stored for them replay.
     asks_motion = False
 
+    @staticmethod
+    def usual_calls(events: int) -> int:
+        """Parse and decompose once; translate and instruct for each event."""
+        return 2 + 2 * events
+
     def __init__(
         self,
         gateway: Gateway,
@@ -49,12 +55,14 @@ class VLMReasoner(Reasoner):
         temperature: float | None = 0.0,
         max_output_tokens: int = 16_384,
         limits: Limits | None = None,
+        prompts: PromptSet | None = None,
     ) -> None:
         self.gateway = gateway
         self.model = model
         self.temperature = temperature
         self.max_output_tokens = max_output_tokens
         self.limits = limits or Limits()
+        self.prompts = prompts or PromptSet.read(None)
         self._order = itertools.count(1)
 
     def parse(self, scene: Scene, feedback: Feedback) -> StateGraph:
@@ -123,7 +131,7 @@ class VLMReasoner(Reasoner):
             "provider": self.gateway.client.provider,
             "model": self.model,
             "temperature": self.temperature,
-            "prompts": templates.VERSION,
+            "prompts": self.prompts.version,
             **({"motion": templates.MOTION_VERSION} if self.asks_motion else {}),
         }
 
@@ -144,7 +152,7 @@ class VLMReasoner(Reasoner):
         request = Request(
             purpose=act,
             model=self.model,
-            system=templates.instructions(act, sections, **(values or {})),
+            system=self.prompts.instructions(act, sections, **(values or {})),
             text=templates.message(**blocks, **templates.feedback_blocks(feedback)),
             images=images,
             schema=schema,

@@ -68,6 +68,8 @@ def _notes(run: RunFiles) -> str:
     records = [record for stage in layout.STAGES if (record := run.folder.record(stage))]
     notes = [note for record in records for note in record.notes]
     unfinished = "" if run.has("video") else "This run is not finished: the same command continues it. "
+    if failure := layout.load_failure(run.folder.path):
+        unfinished = f"This run did not end: {escape(failure['error'])} {escape(failure['same_command'])} "
     if not notes and not unfinished:
         return '<div class="notes fine">Every object was found and every keyframe passed its check.</div>'
     entries = "".join(f"<li>{escape(note)}</li>" for note in notes)

@@ -7,7 +7,7 @@ keyframes/1.png ...  keyframes.json   drawings, instructions, what the check fou
 evidence.safetensors  evidence/*.png  masks and depth, to compute with and to look at
 latents.safetensors  losses.json  regions.safetensors   the sampled video, before decoding
 video.mp4  video.mkv  strip.png the video; without loss; some of its frames
-report.html                     all of it on one page
+report.html  failure.json       all of it on one page; why the run did not end, if it did not
 preview.png                     refreshed while sampling
 calls/  drawings/               answers and pictures that need not be paid for again, with the ledger
 stages/*.json  log.txt  .lock   what is done, and when; held by the process at work
@@ -38,6 +38,7 @@ EVIDENCE, EVIDENCE_FOLDER = "evidence.safetensors", "evidence"
 LATENTS, LOSSES, REGIONS = "latents.safetensors", "losses.json", "regions.safetensors"
 VIDEO, EXACT_VIDEO, STRIP = "video.mp4", "video.mkv", "strip.png"
 REPORT, PREVIEW, LOG, LOCK = "report.html", "preview.png", "log.txt", ".lock"
+FAILURE = "failure.json"
 CALLS, LEDGER, DRAWINGS, RECORDS = "calls", "calls/ledger.jsonl", "drawings", "stages"
 FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS)
 
@@ -72,6 +73,15 @@ def load_evidence(folder: Path) -> Evidence:
     from physplan.perception import Evidence
 
     return Evidence.load(folder / EVIDENCE)
+
+
+def load_failure(folder: Path) -> dict[str, str] | None:
+    """Why the run did not end, and whether the same command helps; None where it did or is under way."""
+    try:
+        found = json.loads((folder / FAILURE).read_text(encoding="utf-8"))
+        return {"error": str(found["error"]), "same_command": str(found["same_command"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def load_losses(folder: Path) -> dict[str, Any]:

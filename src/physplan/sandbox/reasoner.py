@@ -26,19 +26,17 @@ from physplan.reasoning.protocol import (
 )
 from physplan.reasoning.writer import write_instruction
 from physplan.sandbox.parser import parse_picture
-from physplan.sandbox.rules import PhenomenonRules, instantiate, load_rules, motions
+from physplan.sandbox.prompts import NotInTheSandbox, matching
+from physplan.sandbox.rules import instantiate, motions
 
 RULES_VERSION = 2
-
-
-class NotInTheSandbox(PhysPlanError):
-    """A prompt or a scene that the rules do not cover."""
 
 
 class SandboxReasoner(Reasoner):
     """Needs no key and no network; `segmenter` and `depth` default to the ones trained on the world."""
 
     name = "sandbox"
+    calls_out = None
 
     def __init__(
         self,
@@ -106,19 +104,6 @@ def predict(prompt: str, graph: StateGraph) -> tuple[tuple[PhysicalDelta, ...], 
     raise NotInTheSandbox(
         f"The sandbox knows how {rules.about}, but this picture does not show it: it needs {needed}; "
         f"what it sees is {seen}."
-    )
-
-
-def matching(prompt: str) -> PhenomenonRules:
-    """The phenomenon that a prompt is about; a sentence that lists all of them where it is none."""
-    phenomena = load_rules().phenomena.values()
-    for rules in phenomena:
-        if rules.answers(prompt):
-            return rules
-    known = "; ".join(rules.about for rules in phenomena)
-    raise NotInTheSandbox(
-        f"The sandbox does not know what happens when {prompt!r}: it knows how {known}. Describe one of "
-        "these, or use another preset for other scenes."
     )
 
 

@@ -40,6 +40,9 @@ class SandboxCodec:
     def encode_image(self, image: Tensor, generator: torch.Generator) -> Tensor:
         return self.autoencoder.encode(image.unsqueeze(2))
 
+    def encode_video(self, video: Tensor) -> Tensor:
+        return self.autoencoder.encode(video)
+
     def decode(self, latents: Tensor, *, tiled: bool = False) -> Tensor:
         """Small enough that tiles would save nothing."""
         return to_unit(self.autoencoder.decode(latents))

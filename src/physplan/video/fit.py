@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import torch
-import torch.nn.functional as F
 from PIL import Image
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FitMode = Literal["letterbox", "crop", "stretch"]
 
@@ -78,11 +78,14 @@ def fit_picture(
 def to_tensor(picture: Image.Image) -> Tensor:
     """[3, H, W] in [0, 1]."""
     import numpy as np
+    import torch
 
     return torch.from_numpy(np.asarray(picture.convert("RGB")).copy()).permute(2, 0, 1).float() / 255
 
 
 def _resize(frames: Tensor, width: int, height: int) -> Tensor:
+    import torch.nn.functional as F
+
     flat = frames.reshape(-1, *frames.shape[-3:])
     resized = F.interpolate(flat, (height, width), mode="bilinear", antialias=True)
     return resized.reshape(*frames.shape[:-2], height, width)

@@ -5,7 +5,7 @@ is an immutable list of noise levels with four pure functions of tensors. In all
 
     z_n = alpha_n z_0 + sigma_n xi,   xi ~ N(0, I),   n = 0 (noise) .. num_steps - 1,
 
-and `step` goes from level n to the level it lands on, `renoise` from there back to level n.
+and `step` goes from level n to the level it lands on, `travel` there and back again with fresh noise.
 
 Latents are [1, C, F, H, W]. The first `frozen` latents of some models are the given picture and stay clean:
 every function hands them through detached, so no gradient and no noise reaches them.
@@ -89,6 +89,12 @@ class VariancePreserving:
         ratio = self.signal[n] / self.landing[n]
         return keep_frozen(self.frozen, z_next, sqrt(ratio) * z_next + sqrt(1 - ratio) * noise)
 
+    def travel(
+        self, z: Tensor, prediction: Tensor, n: int, noise: Tensor, *, after: Tensor | float = 0.0
+    ) -> Tensor:
+        """A step to the next level, less `after`, and back to level n."""
+        return self.renoise(self.step(z, prediction, n) - after, n, noise)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
@@ -125,11 +131,11 @@ class Flow:
         """One Euler step along the velocity."""
         return keep_frozen(self.frozen, z, z + (self.sigmas[n + 1] - self.sigmas[n]) * prediction)
 
-    def renoise(self, z_next: Tensor, n: int, noise: Tensor) -> Tensor:
-        """Scale the signal down to level n, then add the variance that is missing there."""
-        ratio = (1 - self.sigmas[n]) / (1 - self.sigmas[n + 1])
-        missing = self.sigmas[n] ** 2 - (ratio * self.sigmas[n + 1]) ** 2
-        return keep_frozen(self.frozen, z_next, ratio * z_next + sqrt(max(missing, 0.0)) * noise)
+    def travel(
+        self, z: Tensor, prediction: Tensor, n: int, noise: Tensor, *, after: Tensor | float = 0.0
+    ) -> Tensor:
+        """Time travel as Frame Guidance does it for flows: fresh noise on the clean estimate."""
+        return self.add_noise(self.clean_estimate(z, prediction, n), n, noise) - after
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +183,12 @@ class EDM:
         """Add the variance that is missing at level n."""
         missing = sqrt(max(self.sigmas[n] ** 2 - self.sigmas[n + 1] ** 2, 0.0))
         return keep_frozen(self.frozen, z_next, z_next + missing * noise)
+
+    def travel(
+        self, z: Tensor, prediction: Tensor, n: int, noise: Tensor, *, after: Tensor | float = 0.0
+    ) -> Tensor:
+        """A step to the next level, less `after`, and back to level n."""
+        return self.renoise(self.step(z, prediction, n) - after, n, noise)
 
     def _clean(self, z: Tensor, prediction: Tensor, n: int) -> Tensor:
         variance = self._level(n) ** 2 + 1

@@ -61,7 +61,6 @@ PUBLISHED: dict[str, PublishedModel] = {
         fps=8,
         num_inference_steps=50,
         guidance_scale=6.0,
-        use_dynamic_cfg=True,
         pipeline="CogVideoXImageToVideoPipeline",
         networks=cogvideox_networks(use_learned_positional_embeddings=True),
         encoder_parameters=4.76,
@@ -75,7 +74,6 @@ PUBLISHED: dict[str, PublishedModel] = {
         fps=16,
         num_inference_steps=50,
         guidance_scale=6.0,
-        use_dynamic_cfg=True,
         pipeline="CogVideoXImageToVideoPipeline",
         networks=cogvideox_networks(
             vae={"invert_scale_latents": True},

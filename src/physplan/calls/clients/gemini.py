@@ -10,10 +10,11 @@ import warnings
 from functools import cache
 from typing import Any
 
-from physplan.calls.addresses import OWN, is_local
+from physplan.calls.addresses import is_local
 from physplan.calls.clients.faults import as_fault, label, plain
 from physplan.calls.clients.http import bounded, limits_for
 from physplan.calls.protocol import IMAGE_TYPES, CallFault, ImagePart, Reply, Request, Usage
+from physplan.calls.providers import GEMINI
 from physplan.calls.secrets import Secret
 from physplan.calls.usage import read_usage
 from physplan.extras import need_extra
@@ -24,7 +25,7 @@ SERVICE = "Gemini"
 class GeminiClient:
     provider = "gemini"
 
-    def __init__(self, key: Secret, *, base_url: str = OWN["gemini"]) -> None:
+    def __init__(self, key: Secret, *, base_url: str = GEMINI.url) -> None:
         need_extra("google.genai", extra="gemini")
         self._key = key
         self._base_url = base_url

@@ -6,10 +6,11 @@ import base64
 import threading
 from typing import Any
 
-from physplan.calls.addresses import OWN, is_local
+from physplan.calls.addresses import is_local
 from physplan.calls.clients.faults import as_fault, label, plain
 from physplan.calls.clients.http import bounded, limits_for
 from physplan.calls.protocol import CallFault, Reply, Request, Usage
+from physplan.calls.providers import OPENAI
 from physplan.calls.secrets import Secret
 from physplan.calls.usage import read_usage
 from physplan.extras import need_extra
@@ -18,12 +19,12 @@ from physplan.extras import need_extra
 class OpenAIClient:
     provider = "openai"
 
-    def __init__(self, key: Secret | None = None, *, base_url: str = OWN["openai"]) -> None:
+    def __init__(self, key: Secret | None = None, *, base_url: str = OPENAI.url) -> None:
         need_extra("openai", extra="openai")
         self._key = key or Secret("")
         self._base_url = base_url
         self.local = is_local(base_url)
-        own = base_url == OWN["openai"]
+        own = base_url == OPENAI.url
         # OpenAI's own newer models know only the new name; other servers know the old one.
         self._limit_name = "max_completion_tokens" if own else "max_tokens"
         self._service = "OpenAI" if own else f"The server at {base_url}"

@@ -48,11 +48,12 @@ def add_output(parser: argparse.ArgumentParser, *, plot: bool = True, reported: 
         group.add_argument("--plot", type=Path, metavar="FILE", help="draw the table as .png or .svg")
 
 
-def add_engine(parser: argparse.ArgumentParser) -> None:
+def add_engine(parser: argparse.ArgumentParser, *, work: bool = True) -> None:
     group = parser.add_argument_group("scale")
-    group.add_argument(
-        "--work", type=Path, metavar="DIR", help="keep the results of the cases in this folder"
-    )
+    if work:
+        group.add_argument(
+            "--work", type=Path, metavar="DIR", help="keep the results of the cases in this folder"
+        )
     group.add_argument("--workers", type=int, default=1, metavar="N", help="worker processes, or Ray workers")
     group.add_argument(
         "--ray", nargs="?", const="", metavar="ADDRESS", help="use a Ray cluster: its address, or `local`"

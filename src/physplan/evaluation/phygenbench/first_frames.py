@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from physplan.calls.addresses import check_url
 from physplan.calls.protocol import Request
 from physplan.calls.settings import CallSettings, connect
 from physplan.errors import PhysPlanError
@@ -46,8 +47,9 @@ def draw_first_frames(
         )
         for number, caption in prompts
     ]
-    limits = {"total_ledger": total, "total_budget": budget} if total else {"budget": budget}
-    settings = CallSettings(folder=folder / "calls", base_url=base_url, **limits)  # type: ignore[arg-type]
+    limits: dict[str, Any] = {"total_ledger": total, "total_budget": budget} if total else {"budget": budget}
+    named = (check_url(base_url),) if base_url else ()  # typed with the command: a yes to its host
+    settings = CallSettings(folder=folder / "calls", base_url=base_url, allow_hosts=named, **limits)
     report = run_cases(cases, partial(make_draw, settings), folder, config=engine, progress=progress)
     report.require_complete()
     store = CaseStore(folder)

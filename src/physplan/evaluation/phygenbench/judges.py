@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
 from physplan.calls.addresses import check_url
 from physplan.calls.gateway import Gateway
 from physplan.calls.protocol import ImagePart, Request
-from physplan.calls.settings import CallSettings, Provider, connect
+from physplan.calls.settings import CallSettings, connect
 from physplan.errors import PhysPlanError
 from physplan.evaluation.phygenbench.protocol import Frame
 from physplan.evaluation.phygenbench.stages import CHOICES, read_choice
@@ -90,4 +89,4 @@ def connect_judge(spec: str, folder: Path | None, *, budget: float | None = None
         )
     named = (check_url(match[3]),) if match[3] else ()  # typed with the judge: a yes to its host
     settings = CallSettings(folder=folder, base_url=match[3], allow_hosts=named, budget=budget)
-    return VLMJudge(connect(cast(Provider, match[1]), settings), match[2])
+    return VLMJudge(connect(match[1], settings), match[2])

@@ -15,7 +15,7 @@ from physplan.graph.timing import anchors
 from physplan.perception import DepthEstimator, Segmenter
 from physplan.perception.images import to_tensor
 from physplan.sandbox.parser import Seen, describe, look
-from physplan.sandbox.reasoner import matching
+from physplan.sandbox.prompts import matching
 from physplan.sandbox.rules import Case, instantiate, table_role
 
 

@@ -23,6 +23,7 @@ from physplan.perception import Evidence
 from physplan.pipeline import stages
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config
+from physplan.pipeline.planning import make_plan
 from physplan.sandbox import components
 from physplan.sandbox.editor import SandboxEditor, TruthEditor
 from physplan.sandbox.video import SIZE
@@ -76,9 +77,7 @@ class Setting:
     def chain(self) -> EventChain:
         """The reasoner's plan: it sees the picture and the prompt, never the truth."""
         with tempfile.TemporaryDirectory(prefix="physplan-plan-") as folder:
-            return stages.make_plan(
-                self.config, self.backends, self.picture, self.scene.prompt, calls=Path(folder)
-            )
+            return make_plan(self.config, self.backends, self.picture, self.scene.prompt, calls=Path(folder))
 
     @cached_property
     def terms(self) -> frozenset[str]:

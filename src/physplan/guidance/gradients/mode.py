@@ -14,7 +14,6 @@ from torch import Tensor
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.previews import Active, Cotangent, Preview
 from physplan.guidance.records import TermRecord
-from physplan.guidance.regions import pool
 from physplan.guidance.update import finite, region_weights
 
 T = TypeVar("T")
@@ -83,11 +82,10 @@ class Mode(ABC):
         return gradient
 
     def weights(self, term: Active, like: Tensor) -> Tensor:
-        """Omega_k + lambda (1 - Omega_k) on the grid of `like` [..., h, w], the same for all leading axes."""
-        size = (like.shape[-2], like.shape[-1])
+        """Omega_k + lambda (1 - Omega_k) on the latent grid, the same for all leading axes."""
         if self.outside == 1 or term.region is None:
-            return like.new_ones(size)
-        return region_weights(pool(term.region, size), self.outside)
+            return like.new_ones(like.shape[-2:])
+        return region_weights(term.region, self.outside)
 
     def union_weights(self, terms: Sequence[Active], like: Tensor) -> Tensor:
         """The weights of the union of the terms' regions."""

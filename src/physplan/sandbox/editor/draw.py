@@ -40,6 +40,7 @@ class SandboxEditor:
     """Level 1 draws as well as it can; 2 and 3 err on top of it (`errors.err`). Level 0 is `TruthEditor`."""
 
     at_once = 1
+    calls_out = None
 
     def __init__(self, *, level: int = 1) -> None:
         if level not in LEVELS[1:]:
@@ -66,6 +67,7 @@ class TruthEditor:
     """Level 0, for studies only: the simulator's own frame at the event's anchor."""
 
     at_once = 1
+    calls_out = None
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene

@@ -32,6 +32,10 @@ class Codec(Protocol):
         """[1, 3, H, W] in [-1, 1] to one latent [1, C, 1, h, w]."""
         ...
 
+    def encode_video(self, video: Tensor) -> Tensor:
+        """[1, 3, F, H, W] in [-1, 1] to latents [1, C, n, h, w], float32; the same every time."""
+        ...
+
     def decode(self, latents: Tensor, *, tiled: bool = False) -> Tensor:
         """[1, C, n, h, w] to frames [m, 3, H, W], not clamped; the first latent may give one frame only."""
         ...
@@ -237,6 +241,12 @@ class FamilyModel(ABC):
         # Counted from the end: the clip's first latent may give one frame or a full group of them.
         expected = 1 + self.codec.temporal_ratio * (window.length - 1)
         return clip[window.index - expected]
+
+    @torch.no_grad()
+    def encode_frames(self, frames: Tensor, layout: FrameLayout) -> Tensor:
+        video = (frames.to(self.device).transpose(0, 1)[None] * 2 - 1).to(torch.float32)
+        latents = self.codec.encode_video(video).float()
+        return torch.cat([latents[:, :, :1].expand(-1, -1, layout.padding, -1, -1), latents], dim=2)
 
     @torch.no_grad()
     def decode(self, latents: Tensor, layout: FrameLayout, *, tiled: bool = False) -> Tensor:

@@ -40,6 +40,10 @@ class CogVideoXCodec:
         # 1.5 was trained with the scale the wrong way round.
         return latent / scale if self.vae.config.invert_scale_latents else latent * scale
 
+    def encode_video(self, video: Tensor) -> Tensor:
+        latents: Tensor = self.vae.encode(video.to(self.vae.dtype)).latent_dist.mode().float()
+        return latents * float(self.vae.config.scaling_factor)
+
     def decode(self, latents: Tensor, *, tiled: bool = False) -> Tensor:
         scaled = (latents / self.vae.config.scaling_factor).to(self.vae.dtype)
         with tiling(self.vae, tiled):

@@ -35,6 +35,11 @@ class LTXCodec:
             self.vae.latents_std, latent
         )
 
+    def encode_video(self, video: Tensor) -> Tensor:
+        latents: Tensor = self.vae.encode(video.to(self.vae.dtype)).latent_dist.mode().float()
+        mean, std = (channel_stats(v, latents) for v in (self.vae.latents_mean, self.vae.latents_std))
+        return (latents - mean) * float(self.vae.config.scaling_factor) / std
+
     def decode(self, latents: Tensor, *, tiled: bool = False) -> Tensor:
         mean, std = (channel_stats(v, latents) for v in (self.vae.latents_mean, self.vae.latents_std))
         scaled = latents * std / self.vae.config.scaling_factor + mean

@@ -29,6 +29,13 @@ class SVDCodec:
         latent: Tensor = self.vae.encode(image.to(self.vae.dtype)).latent_dist.mode()
         return latent.unsqueeze(2)
 
+    def encode_video(self, video: Tensor) -> Tensor:
+        """Scaled, unlike the picture that the denoiser is shown beside its latents."""
+        frames = video[0].transpose(0, 1).to(self.vae.dtype)
+        chunks = torch.split(frames, 8)
+        latents: Tensor = torch.cat([self.vae.encode(chunk).latent_dist.mode() for chunk in chunks])
+        return latents.float().transpose(0, 1)[None] * float(self.vae.config.scaling_factor)
+
     def decode(self, latents: Tensor, *, tiled: bool = False) -> Tensor:
         frames = (latents[0].transpose(0, 1) / self.vae.config.scaling_factor).to(self.vae.dtype)
         # This autoencoder has no tiles; two frames at a time is what saves memory here.

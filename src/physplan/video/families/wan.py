@@ -32,6 +32,11 @@ class WanCodec:
         mean, std = self._stats(latent)
         return (latent - mean) / std
 
+    def encode_video(self, video: Tensor) -> Tensor:
+        latents: Tensor = self.vae.encode(video.to(self.vae.dtype)).latent_dist.mode().float()
+        mean, std = self._stats(latents)
+        return (latents - mean) / std
+
     def decode(self, latents: Tensor, *, tiled: bool = False) -> Tensor:
         mean, std = self._stats(latents)
         with tiling(self.vae, tiled):

@@ -1,0 +1,84 @@
+"""The kinds of servers that are called: client, own address, key. A new one is an entry here and a client."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from physplan.calls.addresses import check_url, is_local, is_loopback
+from physplan.calls.protocol import Client
+from physplan.calls.secrets import load_secret, need_secret
+from physplan.errors import PhysPlanError
+from physplan.registry import did_you_mean
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """`keyless`: on this machine or its network, such a server may want no key."""
+
+    name: str
+    client: str  # "module:Class"
+    url: str
+    url_variable: str
+    keys: tuple[str, ...]
+    service: str
+    keyless: bool = False
+
+    @property
+    def chosen_url(self) -> str | None:
+        """The address in the environment: the user's own word, as the key beside it is."""
+        return os.environ.get(self.url_variable) or None
+
+    def connect(self, base_url: str | None, allow_hosts: Iterable[str]) -> Client:
+        """The client of a server, with the key where one is found; without one where none is needed."""
+        url = base_url or self.chosen_url or self.url
+        check_url(url)
+        key = load_secret(*self.keys)
+        if key is None and not (self.keyless and is_local(url)):
+            key = need_secret(*self.keys, service=self.service)
+        if key is not None:
+            self.require_consent(url, allow_hosts)
+        module, _, kind = self.client.partition(":")
+        client: Client = getattr(importlib.import_module(module), kind)(key, base_url=url)
+        return client
+
+    def require_consent(self, url: str, allow_hosts: Iterable[str]) -> None:
+        """A key goes to its provider, to this machine and to whom the user named; to nobody a file names."""
+        host, own = check_url(url), check_url(self.url)
+        named = {name.lower().removesuffix(".") for name in allow_hosts}
+        if self.chosen_url:
+            named.add(check_url(self.chosen_url))
+        if host == own or host.endswith(f".{own}") or is_loopback(host) or host in named:
+            return
+        raise PhysPlanError(
+            f"Your {self.name} key would be sent to {host}, which is neither {own} nor this machine: add "
+            f"--allow-host {host} (in Python: allow_hosts) if you trust it. A config file cannot say it."
+        )
+
+
+GEMINI = Provider(
+    name="gemini",
+    client="physplan.calls.clients.gemini:GeminiClient",
+    url="https://generativelanguage.googleapis.com/",
+    url_variable="GOOGLE_GEMINI_BASE_URL",
+    keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    service="Gemini",
+)
+OPENAI = Provider(
+    name="openai",
+    client="physplan.calls.clients.openai:OpenAIClient",
+    url="https://api.openai.com/v1",
+    url_variable="OPENAI_BASE_URL",
+    keys=("OPENAI_API_KEY",),
+    service="This server",
+    keyless=True,
+)
+PROVIDERS = {provider.name: provider for provider in (GEMINI, OPENAI)}
+
+
+def find_provider(name: str) -> Provider:
+    if name not in PROVIDERS:
+        raise PhysPlanError(f"There is no provider called {name!r}. {did_you_mean(name, PROVIDERS)}")
+    return PROVIDERS[name]

@@ -1,0 +1,68 @@
+"""One guided video of a plan: the objective from plan and evidence, then algorithm 1."""
+
+from __future__ import annotations
+
+import torch
+
+from physplan.errors import PhysPlanError
+from physplan.graph import EventChain
+from physplan.guidance.bystanders import KeepBystanders
+from physplan.guidance.config import GuidanceConfig
+from physplan.guidance.frame_guidance_draws import frame_guidance_start
+from physplan.guidance.objective import build_objective
+from physplan.guidance.records import GuidanceResult, OnProgress
+from physplan.guidance.sampler import guided_sample
+from physplan.perception.evidence import Evidence
+from physplan.perception.protocol import DepthEstimator, FeatureEncoder
+from physplan.video.protocol import Conditioning, VideoModel
+
+
+def guide(
+    model: VideoModel,
+    conditioning: Conditioning,
+    chain: EventChain,
+    evidence: Evidence,
+    *,
+    encoder: FeatureEncoder,
+    depth: DepthEstimator,
+    config: GuidanceConfig,
+    generator: torch.Generator,
+    on_progress: OnProgress | None = None,
+) -> GuidanceResult:
+    """Sample the video's clean latents so that it goes through the states of `chain` (section 3.2).
+
+    `generator` is the one `prepare` was given; the same seed gives the same latents.
+    """
+    if chain.num_frames != conditioning.layout.num_frames:
+        raise PhysPlanError(
+            f"The plan is for {chain.num_frames} frames, but the video has {conditioning.layout.num_frames}:"
+            " plan again for that length."
+        )
+    if config.draws == "frame_guidance":
+        conditioning = frame_guidance_start(conditioning, generator)
+    guided = any(config.schedule.repeats)
+    small = config.preview_downscale
+    size = (conditioning.height // small, conditioning.width // small)
+    objective = build_objective(
+        config.losses if guided else (),
+        chain,
+        evidence,
+        encoder=encoder,
+        depth=depth,
+        size=size,
+        device=model.device,
+        config=config.measure,
+    )
+    bystanders = (
+        KeepBystanders(chain, evidence, size=size, device=model.device) if config.keep and guided else None
+    )
+    return guided_sample(
+        model,
+        conditioning,
+        objective=objective,
+        anchors=chain.anchors,
+        config=config,
+        generator=generator,
+        bystanders=bystanders,
+        on_progress=on_progress,
+    )

@@ -1,0 +1,127 @@
+"""What a run needs and this machine lacks, all of it at once, before anything is loaded, paid or written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from physplan import machine
+from physplan.calls.outlay import CallsOut
+from physplan.calls.providers import find_provider
+from physplan.errors import PhysPlanError
+from physplan.keyframes.registry import EDITORS
+from physplan.machine import Missing
+from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
+from physplan.pipeline.config import Config
+from physplan.pipeline.defaults import check_device
+from physplan.pipeline.forecast import check_fits
+from physplan.pipeline.run import Run
+from physplan.pipeline.video_models import video_model
+from physplan.reasoning.registry import REASONERS
+from physplan.registry import Registry
+from physplan.runs import layout
+from physplan.video.estimates import estimates
+
+
+def require(run: Run, *, upto: layout.StageName | None = None) -> None:
+    """Refuse a run that cannot end well here, with everything that it lacks."""
+    check_names(run.config)
+    todo = stages_to_do(run, upto)
+    check_prompt(run, todo)
+    if "latents" in todo:
+        video_model(run.config.video.model).check_size(run.config.video)
+    if lacking := list(missing(run, todo)):
+        listed = "; ".join(f"{item.what} ({item.fix})" for item in lacking)
+        raise PhysPlanError(f"This run cannot begin here: it lacks {listed}.")
+    if "latents" in todo:
+        check_fits(run)
+
+
+def check_names(config: Config) -> None:
+    """A backend that there is not is answered with the one that there is."""
+    seen = config.perception
+    for registry, name in (
+        (REASONERS, config.reasoner.name),
+        (EDITORS, config.editor.name),
+        (SEGMENTERS, seen.segmenter.name),
+        (DEPTH_ESTIMATORS, seen.depth.name),
+        (ENCODERS, seen.encoder.name),
+    ):
+        registry.check(name)
+
+
+def check_prompt(run: Run, todo: list[layout.StageName]) -> None:
+    """Refuse a sentence that the reasoner is known not to understand."""
+    if "plan" in todo and run.plan is None:
+        REASONERS.check_prompt(run.config.reasoner.name, run.inputs.prompt)
+
+
+def stages_to_do(run: Run, upto: layout.StageName | None = None) -> list[layout.StageName]:
+    stages = [stage for stage in layout.STAGES if run.guided or stage in ("latents", "video")]
+    if upto is not None:
+        stages = stages[: stages.index(upto) + 1]
+    return [stage for stage in stages if run.folder.record(stage) is None]
+
+
+def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
+    """What can be known without loading anything."""
+    config = run.config
+    callers: list[tuple[Registry, str, str | None]] = []
+    if "plan" in todo and run.plan is None:
+        callers.append((REASONERS, config.reasoner.name, config.reasoner.base_url))
+    if "keyframes" in todo and run.keyframes is None:
+        callers.append((EDITORS, config.editor.name, config.editor.base_url))
+    if not config.runtime.offline:
+        found = [item for caller in callers for item in _of_caller(*caller, config.runtime.allow_hosts)]
+        yield from dict.fromkeys(found)
+    try:
+        check_device(config.runtime.device)
+    except PhysPlanError as error:
+        yield Missing("gpu", config.runtime.device, str(error).rstrip("."))
+        return
+    if "latents" in todo:
+        yield from _memory(run)
+
+
+def _of_caller(
+    registry: Registry, name: str, base_url: str | None, allow_hosts: tuple[str, ...]
+) -> Iterator[Missing]:
+    """Extra, server and key of a backend that calls out; a host that the user has not named is refused."""
+    if name not in registry.callers:
+        return
+    described: CallsOut = registry.load(name).calls_out
+    provider = find_provider(described.provider)
+    module = {"gemini": "google.genai"}.get(provider.name, provider.name)
+    if not machine.has_module(module):
+        yield Missing("extra", f"the package {module}", f"install PhysPlan with its extra [{provider.name}]")
+    url = base_url or provider.chosen_url or described.url or provider.url
+    keys = described.keys(base_url)
+    if not keys:
+        if not machine.answers(url):
+            yield Missing("server", f"a server at {url}", f"start one there, or set {provider.url_variable}")
+        return
+    provider.require_consent(url, allow_hosts)
+    if not any(machine.has_key(key) for key in keys):
+        fix = f"set {keys[0]}, or {keys[0]}_FILE to the file that holds it"
+        yield Missing("key", f"the key {' or '.join(keys)}", fix)
+
+
+def _memory(run: Run) -> Iterator[Missing]:
+    """From the stored estimates, where the model is used as published; other sizes are estimated later."""
+    video, own = run.config.video, video_model(run.config.video.model).values
+    known = estimates().get(video.model)
+    size = ("height", "width", "num_frames")
+    if known is None or video.source is not None or any(getattr(video, n) != own[n] for n in size):
+        return
+    mode = run.config.guidance.gradient if run.guided else "none"
+    needed = min(known[mode].values())
+    devices = machine.gpus()
+    number = int(run.config.runtime.device.partition(":")[2] or 0)
+    here = (
+        devices[number]["memory_gb"] if run.config.runtime.device.startswith("cuda") else machine.memory_gb()
+    )
+    if here < needed and run.config.runtime.offload == "none":
+        yield Missing(
+            "memory",
+            f"{needed:.0f} GB of memory for {video.model}",
+            f"this machine has {here:.0f}; choose a smaller model, another preset or a larger machine",
+        )
