@@ -10,17 +10,18 @@ import pytest
 from physplan.calls.ledger import Ledger
 from physplan.errors import PhysPlanError
 from physplan.evaluation.cost import call_table, growth, read_runs, stage_table, total_table
+from physplan.runs import RunFolder
 
 
 def write_run(folder: Path, *, method: str, events: int, calls: int) -> None:
     folder.mkdir(parents=True)
-    (folder / "stages").mkdir()
     seconds = {"plan": 2.0 + events, "latents": 10.0 * events, "video": 0.0}
     memory = {"plan": None, "latents": 500_000_000 * events, "video": 1_000_000_000}
     for stage, taken in seconds.items():
-        record = {"stage": stage, "seconds": taken, "peak_memory_bytes": memory[stage]}
-        (folder / "stages" / f"{stage}.json").write_text(json.dumps(record))
-    (folder / "run.json").write_text(json.dumps({"inputs": {"method": method}}))
+        RunFolder(folder).finish(stage, "k", [], seconds=taken, made_from={}, peak_memory_bytes=memory[stage])
+    inputs = {"prompt": "it melts", "method": method, "seed": 0}
+    about = {"inputs": inputs, "identity": {}, "versions": {"physplan": "0"}}
+    (folder / "run.json").write_text(json.dumps(about))
     (folder / "plan.json").write_text(json.dumps({"events": [{}] * events}))
     (folder / "config.yaml").write_text(
         "reasoner: {name: paper, model: m}\nvideo: {model: cogvideox-5b}\nruntime: {device: cuda}\n"
@@ -99,5 +100,5 @@ def test_folders_without_runs_and_broken_files_are_refused(tmp_path: Path, evalu
     assert "no finished run" in err
     write_run(tmp_path / "a", method="x", events=2, calls=0)
     (tmp_path / "a" / "run.json").write_text("{}")
-    with pytest.raises(PhysPlanError, match="does not hold the files of a run"):
+    with pytest.raises(PhysPlanError, match="is not of a PhysPlan run"):
         read_runs([tmp_path])

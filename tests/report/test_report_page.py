@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,58 +12,11 @@ from PIL import Image
 
 from physplan.errors import PhysPlanError
 from physplan.perception import gather_evidence
-from physplan.perception.images import to_picture
-from physplan.perception.preview import save_previews
 from physplan.report import write_report
 from physplan.report.losses import loss_chart
 from physplan.report.pictures import graph_over_picture, region_over
 from physplan.runs import RunFolder
 from scenes import MELTING_FIRST, MELTING_KEYFRAMES, ColourSegmenter, melting_chain, row_depth
-
-HOSTILE = "<script>alert('x')</script> & \"melt\""
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
-    """A run whose plan, keyframes and evidence are done."""
-    folder = RunFolder(tmp_path)
-    chain = melting_chain()
-    identity = {
-        "video.width": 64,
-        "video.height": 48,
-        "video.model": "cogvideox-5b",
-        "video.num_frames": 17,
-        "reasoner.model": None,
-        "reasoner.name": "sandbox",
-    }
-    inputs = {"prompt": HOSTILE, "method": "physplan", "seed": 3, "plan": None}
-    about = {"inputs": inputs, "identity": identity, "versions": {"physplan": "0"}}
-    (tmp_path / "run.json").write_text(json.dumps(about))
-    (tmp_path / "config.yaml").write_text("preset: sandbox\n")
-    to_picture(MELTING_FIRST).save(tmp_path / "frame.png")
-    chain.save(tmp_path / "plan.json")
-    (tmp_path / "keyframes").mkdir()
-    described = []
-    for number, image in enumerate(MELTING_KEYFRAMES, 1):
-        to_picture(image).save(tmp_path / f"keyframes/{number}.png")
-        described.append(
-            {
-                "event": number,
-                "instruction": HOSTILE,
-                "attempts": number,
-                "drift": 0.01,
-                "problems": [HOSTILE],
-            }
-        )
-    (tmp_path / "keyframes.json").write_text(json.dumps(described))
-    evidence = gather_evidence(
-        chain, MELTING_FIRST, MELTING_KEYFRAMES, segmenter=ColourSegmenter(), depth=row_depth
-    )
-    evidence.save(tmp_path / "evidence.safetensors")
-    save_previews(evidence, tmp_path / "evidence")
-    for stage in ("plan", "keyframes", "evidence"):
-        folder.finish(stage, "k", [], seconds=1.5, made_from={}, notes=[HOSTILE])
-    return folder
 
 
 class Page(HTMLParser):

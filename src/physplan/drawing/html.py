@@ -18,12 +18,19 @@ td { border-top: 1px solid #e5e8ee; }
 ul { margin: 0; padding-left: 1.1rem; }
 """
 
+_WIDTH = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+# The page has no script and loads nothing: whatever a text smuggles in, the browser runs and fetches none.
+_POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+    "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
+)
+
 
 def to_html(chain: EventChain) -> str:
     head = "<tr><th>event</th><th>frame</th><th>edits</th><th>net edits, from the first frame</th></tr>"
     rows = "\n".join(_row(i, event) for i, event in enumerate(chain.events, 1))
     title = f"<title>{escape(chain.prompt)}</title>"
-    header = f'<head>\n<meta charset="utf-8">\n{title}\n<style>{_STYLE}</style>\n</head>'
+    header = f'<head>\n<meta charset="utf-8">\n{_POLICY}\n{_WIDTH}\n{title}\n<style>{_STYLE}</style>\n</head>'
     body = f"<body>\n{to_svg(draw_plan(chain))}<table>\n{head}\n{rows}\n</table>\n</body>"
     return f'<!doctype html>\n<html lang="en">\n{header}\n{body}\n</html>\n'
 

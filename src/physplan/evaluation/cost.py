@@ -6,7 +6,6 @@ ledgers. Peak memory is the GPU's where the run used one, else that of the proce
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,9 @@ from physplan.evaluation.reported import (
     reported_rows,
 )
 from physplan.evaluation.tables import Row, Table
-from physplan.runs import layout
+from physplan.foreign import inside, read_file
+from physplan.runs import StageRecord, layout
+from physplan.runs.records import load_json
 
 GB = 1e9
 
@@ -70,25 +71,22 @@ STAGE_TITLES = {
 
 def read_run(folder: Path) -> RunCost:
     try:
-        inputs = json.loads((folder / layout.RUN).read_text(encoding="utf-8"))["inputs"]
-        config = yaml.safe_load((folder / layout.CONFIG).read_text(encoding="utf-8")) or {}
+        config = yaml.safe_load(read_file(inside(folder, layout.CONFIG), limit=1_000_000)) or {}
         models = _models(config)
         records = {
-            path.stem: json.loads(path.read_text(encoding="utf-8"))
-            for path in folder.glob(layout.record("*"))
+            stage: record
+            for stage in layout.STAGES
+            if (record := StageRecord.load(folder, layout.record(stage))) is not None
         }
         plan = folder / layout.PLAN
         return RunCost(
-            method=str(inputs["method"]),
-            events=len(json.loads(plan.read_text(encoding="utf-8"))["events"]) if plan.exists() else 0,
+            method=layout.load_run(folder).method,
+            events=len(load_json(folder, layout.PLAN)["events"]) if plan.exists() else 0,
             stages={
                 STAGE_TITLES[name]: Stage(
-                    seconds=float(records[name]["seconds"]),
-                    model=models.get(name, ""),
-                    peak_memory_bytes=records[name].get("peak_memory_bytes"),
+                    seconds=record.seconds, model=models[name], peak_memory_bytes=record.peak_memory_bytes
                 )
-                for name in layout.STAGES
-                if name in records
+                for name, record in records.items()
             },
             device=str((config.get("runtime") or {}).get("device") or ""),
             calls=tuple(
@@ -104,7 +102,8 @@ def _models(config: Mapping[str, Any]) -> dict[str, str]:
 
     def name(part: Any) -> str:
         part = part or {}
-        return str(part.get("model") or (part.get("options") or {}).get("model") or part.get("name") or "")
+        found = part.get("model") or (part.get("options") or {}).get("model") or part.get("name") or ""
+        return found if isinstance(found, str) else ""
 
     perception = config.get("perception") or {}
     video = name(config.get("video"))

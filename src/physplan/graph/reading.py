@@ -123,6 +123,15 @@ def read_text(value: object, at: str, limit: int) -> str:
     return value
 
 
+def read_string(value: object, at: str, limit: int = 100_000) -> str:
+    """Any text of a bounded length, empty and of several lines too: to be shown, not to be a name."""
+    if not isinstance(value, str):
+        raise ParseError(at, f"must be a string, not {describe(value)}")
+    if len(value) > limit:
+        raise LimitError(at, f"has {len(value)} characters, the limit is {limit}: shorten it")
+    return value
+
+
 def read_number(value: object, at: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ParseError(at, f"must be a number, not {describe(value)}")

@@ -89,11 +89,24 @@ class Evidence:
                     )
                     for number, entry in enumerate(json.loads(header["frames"]))
                 ]
+                _check_shapes(frames)
                 return cls(first=frames[0], keyframes=tuple(frames[1:]))
         except (OSError, SafetensorError, ValueError, LookupError, TypeError) as error:
             raise PhysPlanError(
                 f"Cannot read the evidence in {path} ({error}): delete it to make it again."
             ) from None
+
+
+def _check_shapes(frames: Sequence[KeyframeEvidence]) -> None:
+    size = frames[0].depth.shape
+    for number, frame in enumerate(frames):
+        masks = all(isinstance(node, str) and mask.dtype == torch.bool for node, mask in frame.masks.items())
+        shapes = {frame.image.shape[1:], frame.depth.shape, *(mask.shape for mask in frame.masks.values())}
+        fits = frame.image.ndim == 3 and len(frame.image) == 3 and len(size) == 2 and shapes == {size}
+        if not (masks and fits and frame.image.is_floating_point() and frame.depth.is_floating_point()):
+            raise ValueError(f"picture {number} has masks, depth or pixels of another shape or kind")
+        if not all(isinstance(node, str) for node in frame.missing):
+            raise ValueError(f"picture {number} misses what is not a name")
 
 
 def gather_evidence(

@@ -47,7 +47,7 @@ def _measured(steps: Sequence[dict[str, Any]], event: int) -> dict[Name, Points]
     found: dict[Name, Points] = {}
     for number, step in enumerate(steps):
         for term in step["terms"]:
-            if term["event"] == event and term["value"] is not None:
+            if term["event"] == event and term.get("value") is not None:
                 name = (term["term"], ", ".join(term["objects"]))
                 found.setdefault(name, []).append((number, float(term["value"])))
     return found

@@ -6,15 +6,19 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 
-from PIL import Image
-
 from physplan.files import write_atomic
 from physplan.report.accounts import again_section, cost_section
 from physplan.report.files import RunFiles
-from physplan.report.pictures import embed, embed_file
+from physplan.report.pictures import embed, embed_bytes
 from physplan.report.steering import regions_section, terms_section
 from physplan.report.story import keyframes_section, picture_section, plan_section
 from physplan.runs import RunFolder, layout
+
+# The page has no script, and loads nothing: whatever a text smuggles in, the browser runs and fetches none.
+POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
+    "media-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
+)
 
 
 def write_report(folder: RunFolder) -> Path:
@@ -24,7 +28,7 @@ def write_report(folder: RunFolder) -> Path:
 
 
 def page(run: RunFiles) -> str:
-    inputs = run.about["inputs"]
+    prompt = escape(run.about.prompt)
     sections = [
         ("result", "The video", _result(run)),
         ("picture", "What is in the picture", picture_section(run)),
@@ -41,23 +45,22 @@ def page(run: RunFiles) -> str:
         f'<section id="{name}"><h2>{title}</h2>{content}</section>' for name, title, content in shown
     )
     style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
-    prompt = escape(inputs["prompt"])
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{prompt}</title>'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{POLICY}<title>{prompt}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>'
         f"<body><main><h1>“{prompt}”</h1>{_facts(run)}{_notes(run)}<nav>{links}</nav>{body}</main></body></html>\n"
     )
 
 
 def _facts(run: RunFiles) -> str:
-    inputs, settings = run.about["inputs"], run.about["identity"]
-    size = f"{settings['video.width']} x {settings['video.height']}"
+    settings = {name: str(value) for name, value in run.about.identity.items() if value is not None}
+    size = f"{settings.get('video.width')} x {settings.get('video.height')}"
     facts = {
-        "method": inputs["method"],
-        "seed": inputs["seed"],
-        "video model": settings["video.model"],
-        "frames": f"{settings['video.num_frames']} of {size}",
-        "reasoner": settings["reasoner.model"] or settings["reasoner.name"],
+        "method": run.about.method,
+        "seed": run.about.seed,
+        "video model": settings.get("video.model"),
+        "frames": f"{settings.get('video.num_frames')} of {size}",
+        "reasoner": settings.get("reasoner.model") or settings.get("reasoner.name"),
     }
     return (
         f"<ul class='facts'>{''.join(f'<li>{k} <b>{escape(str(v))}</b></li>' for k, v in facts.items())}</ul>"
@@ -77,18 +80,18 @@ def _notes(run: RunFiles) -> str:
 
 
 def _result(run: RunFiles) -> str:
-    first = embed(Image.open(run.folder / layout.FRAME))
+    first = embed(run.picture(layout.FRAME))
     given = (
         f'<figure><img src="{first}" alt="the first frame"><figcaption>The first frame</figcaption></figure>'
     )
     if not run.has("video"):
         return f'<div class="pair">{given}</div>'
-    video = embed_file(run.folder / layout.VIDEO)
+    video = embed_bytes(run.content(layout.VIDEO), "video/mp4")
     made = (
         f'<figure><video src="{video}" autoplay loop muted controls playsinline></video>'
         "<figcaption>The video made from it</figcaption></figure>"
     )
-    strip = embed_file(run.folder / layout.STRIP)
+    strip = embed_bytes(run.content(layout.STRIP), "image/png")
     return (
         f'<div class="pair">{given}{made}</div><p></p><img src="{strip}" alt="film strip">'
         '<p class="caption">Frames of the video under the keyframes they were steered to; events end at the '

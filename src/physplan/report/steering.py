@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from html import escape
 
-from PIL import Image
-
 from physplan.report.files import RunFiles
 from physplan.report.losses import loss_chart
 from physplan.report.pictures import embed, region_over
@@ -24,7 +22,7 @@ def terms_section(run: RunFiles) -> str:
         f"event {term['event'] + 1}, {term['term']}: {term['skipped']}"
         for step in run.steps
         for term in step["terms"]
-        if term["skipped"]
+        if term.get("skipped")
     )
     left_out = "".join(f"<li>{escape(what)} ({times} times)</li>" for what, times in skipped.items())
     return (
@@ -40,8 +38,10 @@ def regions_section(run: RunFiles) -> str:
         return ""
     figures = []
     for label, region in run.regions.items():
-        event = int(label.split(",")[0].removeprefix("event ")) - 1
-        picture = Image.open(run.folder / layout.keyframe(event + 1))
+        number = layout.event_of(label) or 0
+        if number > len(run.chain.events):
+            continue
+        picture = run.picture(layout.keyframe(number))
         figures.append(
             f'<figure><img src="{embed(region_over(picture, region))}" alt=""><figcaption>{escape(label)}'
             "</figcaption></figure>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
 from PIL import Image
 
@@ -16,6 +15,7 @@ from physplan.perception.preview import overlay
 from physplan.report.files import RunFiles
 from physplan.report.pictures import embed, graph_over_picture
 from physplan.runs import layout
+from physplan.runs.records import KeyframeRecord
 
 
 def picture_section(run: RunFiles) -> str:
@@ -68,9 +68,9 @@ def keyframes_section(run: RunFiles) -> str:
     )
 
 
-def _keyframe(run: RunFiles, entry: dict[str, Any], event: Event) -> str:
-    number = entry["event"]
-    pictures: list[tuple[str, Image.Image]] = [("keyframe", Image.open(run.folder / layout.keyframe(number)))]
+def _keyframe(run: RunFiles, entry: KeyframeRecord, event: Event) -> str:
+    number = entry.event
+    pictures: list[tuple[str, Image.Image]] = [("keyframe", run.picture(layout.keyframe(number)))]
     if run.evidence is not None:
         pictures.append(("its masks", overlay(run.evidence.keyframes[number - 1])))
     if run.frames is not None:
@@ -79,15 +79,15 @@ def _keyframe(run: RunFiles, entry: dict[str, Any], event: Event) -> str:
         f'<figure><img src="{embed(image)}" alt="{name}"><figcaption>{name}</figcaption></figure>'
         for name, image in pictures
     )
-    problems = "; ".join(entry["problems"])
+    problems = "; ".join(entry.problems)
     verdict = (
         f'<span class="off">{escape(problems)}</span>'
         if problems
         else '<span class="ok">nothing is off</span>'
     )
-    drawn = "drawn once" if entry["attempts"] == 1 else f"best of {entry['attempts']} drawings"
+    drawn = "drawn once" if entry.attempts == 1 else f"best of {entry.attempts} drawings"
     return (
         f'<div class="card"><h3>State {number}, at frame {event.anchor}</h3><div class="row">{row}</div>'
-        f"<blockquote>{escape(entry['instruction'])}</blockquote>"
-        f"<small>{drawn}; {entry['drift']:.1%} of what no edit touches has changed; {verdict}</small></div>"
+        f"<blockquote>{escape(entry.instruction)}</blockquote>"
+        f"<small>{drawn}; {entry.drift:.1%} of what no edit touches has changed; {verdict}</small></div>"
     )
