@@ -1,4 +1,4 @@
-"""Files that somebody else may have made: read as far as a limit, and never through a link.
+"""Files and words that somebody else may have made: files are read as far as a limit, words shown as words.
 
 A folder of a run, a plan or a picture can come from anywhere. What is not a regular file (a pipe that never
 ends, a device, a folder) is refused, and a name leads nowhere outside its folder.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import unicodedata
 from pathlib import Path, PurePosixPath
 
 from physplan.errors import PhysPlanError
@@ -44,3 +45,17 @@ def read_file(path: str | os.PathLike[str], *, limit: int, links: bool = True) -
 
 def _size(limit: int) -> str:
     return f"{limit / 1e6:g} MB" if limit >= 100_000 else f"{limit / 1e3:g} kB"
+
+
+def plain(text: object, *, lines: bool = False) -> str:
+    """Words for a terminal or a page, without what is no letter but an order: control and format characters.
+
+    They move the cursor, recolour, hide text or turn its direction. Line breaks stay only where asked for.
+    """
+    return "".join(_plain_character(c, lines) for c in str(text))
+
+
+def _plain_character(character: str, lines: bool) -> str:
+    if not unicodedata.category(character).startswith("C") or (lines and character == "\n"):
+        return character
+    return " " if character.isspace() else ""

@@ -8,7 +8,7 @@ import pytest
 
 from physplan.cli import main
 from physplan.errors import PhysPlanError
-from physplan.perception.images import to_tensor
+from physplan.pictures import to_tensor
 from physplan.pipeline import PhysPlan
 from physplan.pipeline.demo import PROMPT, SCENES, first_frame
 from physplan.sandbox.components import WEIGHTS

@@ -10,8 +10,8 @@ import torch
 from safetensors.torch import save_file
 
 from physplan.perception import gather_evidence
-from physplan.perception.images import to_picture
 from physplan.perception.preview import save_previews
+from physplan.pictures import to_picture
 from physplan.runs import RunFolder
 from physplan.video.files import write_video
 from scenes import MELTING_FIRST, MELTING_KEYFRAMES, ColourSegmenter, melting_chain, row_depth

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from physplan import __version__
 from physplan.errors import PhysPlanError
+from physplan.foreign import plain
 from physplan.graph.errors import GraphError
 
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`.
@@ -38,9 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except (PhysPlanError, GraphError) as error:
-        print(f"physplan: {error}", file=sys.stderr)
+        print(f"physplan: {plain(error)}", file=sys.stderr)
         if isinstance(error, PhysPlanError) and (hint := error.hint()):
-            print(hint, file=sys.stderr)
+            print(plain(hint, lines=True), file=sys.stderr)
         return getattr(error, "exit_code", 2)
     except KeyboardInterrupt:
         print("physplan: stopped.", file=sys.stderr)
@@ -50,5 +51,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
-        print(f"physplan: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        where = plain(error.filename or "a file")
+        print(f"physplan: {where}: {plain(error.strerror or error)}", file=sys.stderr)
         return 2

@@ -32,7 +32,7 @@ from physplan.graph.parsing import parse_json
 from physplan.graph.reading import Limits, read_list, read_object, read_string
 
 MAX_RESULT = 500_000_000  # bytes: a list of many cases, or one case with many measurements
-LIMITS = Limits(max_bytes=MAX_RESULT, max_depth=60)
+LIMITS = Limits(max_bytes=MAX_RESULT, max_depth=60, max_entries=50_000_000)
 
 LOG = logging.getLogger(__name__)
 

@@ -76,7 +76,7 @@ def parse_json(text: str | bytes, limits: Limits = _DEFAULT) -> Any:
 
 
 def parse_file(
-    path: str | os.PathLike[str], parse: Callable[[bytes, Limits], T], limits: Limits = Limits.NONE
+    path: str | os.PathLike[str], parse: Callable[[bytes, Limits], T], limits: Limits = Limits.FILE
 ) -> T:
     """`parse` a file, read no further than the limit; errors name the file and the place in it."""
     with in_file(path):

@@ -13,7 +13,7 @@ from torch import Tensor
 from physplan.graph import EventChain
 from physplan.guidance import Progress, Schedule, TermRecord
 from physplan.perception import Evidence
-from physplan.perception.images import to_picture
+from physplan.pictures import to_picture
 from physplan.pipeline.events import Tell
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan.video.sheets import Frames, contact_sheet

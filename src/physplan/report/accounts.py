@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from shlex import quote
 
 from physplan.calls.ledger import Ledger, total
 from physplan.foreign import inside
+from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
 from physplan.runs import layout
 

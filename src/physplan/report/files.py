@@ -71,9 +71,7 @@ class RunFiles:
         return frames
 
     def picture(self, name: str) -> Image.Image:
-        path = inside(self.folder.path, name)
-        with read_from(path):
-            return Image.open(path).convert("RGB")
+        return layout.load_picture(self.folder.path, name)
 
     def content(self, name: str) -> bytes:
         path = inside(self.folder.path, name)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
+
+from physplan.report.escaping import escape
 
 WIDTH, HEIGHT = 330.0, 178.0
 LEFT, RIGHT, BASE, RISE = 30.0, WIDTH - 8, 152.0, 130  # of the plot in the picture

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
 from importlib import resources
 from pathlib import Path
 
 from physplan.files import write_atomic
 from physplan.report.accounts import again_section, cost_section
+from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
 from physplan.report.pictures import embed, embed_bytes
 from physplan.report.steering import regions_section, terms_section

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-from html import escape
 
 import numpy as np
 import torch
@@ -15,7 +14,8 @@ from torch import Tensor
 
 from physplan.graph import EventChain
 from physplan.perception import KeyframeEvidence
-from physplan.perception.images import to_picture, to_tensor
+from physplan.pictures import to_picture, to_tensor
+from physplan.report.escaping import escape
 
 SMALL = 320  # pixels; smaller pictures are enlarged, so that browsers do not blur them
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from html import escape
 
+from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
 from physplan.report.losses import loss_chart
 from physplan.report.pictures import embed, region_over

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from PIL import Image
 
 from physplan.drawing.plan import draw_plan
 from physplan.drawing.svg import to_svg
 from physplan.drawing.words import edit_words
-from physplan.graph import Event
-from physplan.perception.images import to_picture
+from physplan.errors import PhysPlanError
+from physplan.graph import Event, EventChain
 from physplan.perception.preview import overlay
+from physplan.pictures import to_picture
+from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
 from physplan.report.pictures import embed, graph_over_picture
 from physplan.runs import layout
@@ -39,10 +39,17 @@ def plan_section(run: RunFiles) -> str:
     return (
         '<p class="lead">Each event says what changes and by which rule; its edits change the graph, and '
         "passed the four checks. Time runs from left to right.</p>"
-        f'<div class="scroll">{to_svg(draw_plan(run.chain))}</div>'
+        f'<div class="scroll">{_drawn(run.chain)}</div>'
         "<table style='margin-top:20px'><thead><tr><th>event</th><th>what changes, and the rule</th>"
         f"<th>edits</th><th class='number'>at frame</th></tr></thead><tbody>{rows}</tbody></table>"
     )
+
+
+def _drawn(chain: EventChain) -> str:
+    try:
+        return to_svg(draw_plan(chain))
+    except PhysPlanError as error:
+        return f"<p>{escape(str(error))}</p>"
 
 
 def _event(number: int, event: Event) -> str:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from physplan.errors import PhysPlanError
 from physplan.foreign import inside
 from physplan.graph.errors import GraphError
-from physplan.graph.reading import read_list
+from physplan.graph.reading import read_list, read_object, read_string
 from physplan.runs.records import LIMITS, KeyframeRecord, RunRecord, check_losses, load_json, read_from
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ CALLS, LEDGER, DRAWINGS, RECORDS = "calls", "calls/ledger.jsonl", "drawings", "s
 FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS)
 FILES = (
     *(RUN, CONFIG, INPUT, FRAME, PLAN, UNFINISHED_PLAN, KEYFRAMES, EVIDENCE, LATENTS, LOSSES, REGIONS),
-    *(VIDEO, EXACT_VIDEO, STRIP, REPORT, PREVIEW, LOG, LOCK),
+    *(VIDEO, EXACT_VIDEO, STRIP, REPORT, PREVIEW, LOG, LOCK, FAILURE),
 )
 
 
@@ -87,10 +87,13 @@ def load_keyframe_records(folder: Path) -> list[KeyframeRecord]:
 
 
 def load_keyframes(folder: Path) -> list[Image.Image]:
-    from PIL import Image
+    return [load_picture(folder, keyframe(entry.event)) for entry in load_keyframe_records(folder)]
 
-    described = load_keyframe_records(folder)
-    return [Image.open(inside(folder, keyframe(entry.event))).convert("RGB") for entry in described]
+
+def load_picture(folder: Path, name: str) -> Image.Image:
+    from physplan.pictures import open_picture
+
+    return open_picture(inside(folder, name), min_side=1)
 
 
 def load_evidence(folder: Path) -> Evidence:
@@ -102,9 +105,9 @@ def load_evidence(folder: Path) -> Evidence:
 def load_failure(folder: Path) -> dict[str, str] | None:
     """Why the run did not end, and whether the same command helps; None where it did or is under way."""
     try:
-        found = json.loads((folder / FAILURE).read_text(encoding="utf-8"))
-        return {"error": str(found["error"]), "same_command": str(found["same_command"])}
-    except (OSError, ValueError, KeyError, TypeError):
+        found = read_object(load_json(folder, FAILURE), "$", ("error", "same_command"))
+        return {name: read_string(found[name], f"$.{name}") for name in ("error", "same_command")}
+    except (OSError, PhysPlanError, GraphError):
         return None
 
 

@@ -11,6 +11,8 @@ from PIL import Image
 if TYPE_CHECKING:
     from torch import Tensor
 
+from physplan.pictures import to_tensor
+
 FitMode = Literal["letterbox", "crop", "stretch"]
 
 
@@ -73,14 +75,6 @@ def fit_picture(
     """The picture at the video's size, and how to undo it."""
     fit = Fit(mode=mode, source=picture.size, target=(width, height))
     return fit.apply(picture), fit
-
-
-def to_tensor(picture: Image.Image) -> Tensor:
-    """[3, H, W] in [0, 1]."""
-    import numpy as np
-    import torch
-
-    return torch.from_numpy(np.asarray(picture.convert("RGB")).copy()).permute(2, 0, 1).float() / 255
 
 
 def _resize(frames: Tensor, width: int, height: int) -> Tensor:

@@ -221,6 +221,7 @@ def emit(
     """Write, draw and print a result."""
     from physplan.evaluation.tables import render
     from physplan.files import write_json
+    from physplan.foreign import plain
 
     if getattr(args, "reported", False):
         tables = tuple(table.with_reported() for table in tables)
@@ -231,11 +232,11 @@ def emit(
 
         draw(result, args.plot) if draw else bar_plot(tables[0], args.plot)
     for warning in result.get("warnings", ()):
-        print(f"warning: {warning}", file=sys.stderr)
+        print(f"warning: {plain(warning)}", file=sys.stderr)
     if args.json:
         print(json.dumps(result, indent=2, allow_nan=False))
         return 0
-    print("\n".join(render(table, args.format) for table in tables), end="")
+    print(plain("\n".join(render(table, args.format) for table in tables), lines=True), end="")
     if args.format == "text" and (about := result.get("provenance")):
         judge = f", judge {about['judge']}" if about.get("judge") else ""
         print(f"protocol {about['protocol']}{judge}; physplan {about['versions']['physplan']}")
