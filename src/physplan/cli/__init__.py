@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -52,5 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except OSError as error:
         where = plain(error.filename or "a file")
-        print(f"physplan: {where}: {plain(error.strerror or error)}", file=sys.stderr)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = ": make room and give the same command again; what is done is kept" if full else ""
+        print(f"physplan: {where}: {plain(error.strerror or error)}{remedy}.", file=sys.stderr)
         return 2

@@ -16,14 +16,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.files import atomic_path
 from physplan.perception.assignment import assign, relation_cost, tracking_cost
 from physplan.perception.protocol import DepthEstimator, Segmenter
 from physplan.perception.sightings import Sighting, look
+from physplan.tensors import save_tensors
 
 if TYPE_CHECKING:
     from physplan.graph import EventChain, StateGraph
@@ -66,8 +65,7 @@ class Evidence:
             if frame.masks:
                 tensors[f"{number}.masks"] = torch.stack(tuple(frame.masks.values()))
             header.append({"nodes": list(frame.masks), "missing": list(frame.missing)})
-        with atomic_path(path) as temporary:
-            save_file(tensors, temporary, {"schema": SCHEMA, "frames": json.dumps(header)})
+        save_tensors(path, tensors, {"schema": SCHEMA, "frames": json.dumps(header)})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Evidence:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
-from safetensors.torch import save_file
 
 from physplan.errors import PhysPlanError
 from physplan.files import atomic_path, write_json
@@ -29,6 +28,7 @@ from physplan.pipeline.stage_keys import stage_key
 from physplan.pipeline.video_models import video_model
 from physplan.reasoning import PlanRecord, Step
 from physplan.runs import PeakMemory, file_digest, layout
+from physplan.tensors import save_tensors
 from physplan.video.decoding import load_latents, save_latents
 from physplan.video.files import run_metadata, write_video
 from physplan.video.sheets import Frames, contact_sheet
@@ -209,9 +209,8 @@ def _latents(run: Run) -> Made:
     files = [path, losses]
     if run.guided:
         files.append(run.folder / layout.REGIONS)
-        with atomic_path(files[-1]) as temporary:
-            regions = {label: region.float().contiguous() for label, region in sampled.regions.items()}
-            save_file(regions, temporary)
+        regions = {label: region.float().contiguous() for label, region in sampled.regions.items()}
+        save_tensors(files[-1], regions)
     return files, [*sampled.notes, *video_model(config.video.model).doubts(run.picture.image.size)]
 
 

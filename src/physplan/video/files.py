@@ -24,7 +24,7 @@ from PIL import Image
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.files import TEMPORARY, atomic_path
+from physplan.files import TEMPORARY, atomic_path, sync_folder
 from physplan.video.gif import add_comment, read_comment, with_palette
 
 FRAMES_INDEX = "frames.json"
@@ -114,7 +114,8 @@ def _encode(
     height, width = pixels.shape[-2:]
     rate = Fraction(fps).limit_denominator(1001)
     # The index goes first in an mp4, so that browsers can start before they have it all.
-    start = {"movflags": "+faststart"} if Path(path).suffix.lower() == ".mp4" else {}
+    # A mkv would carry a random number and the time: the same video is the same bytes.
+    start = {"movflags": "+faststart"} if Path(path).suffix.lower() == ".mp4" else {"fflags": "+bitexact"}
     with atomic_path(path) as temporary, av.open(str(temporary), "w", options=start) as container:
         container.metadata["comment"] = comment
         stream: Any = container.add_stream(codec, rate=rate, options=options)
@@ -156,6 +157,7 @@ def _write_folder(path: Path, pixels: Tensor, comment: str) -> None:
         if path.exists():
             shutil.rmtree(path)
         os.replace(temporary, path)
+        sync_folder(path.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

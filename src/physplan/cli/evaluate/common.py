@@ -62,6 +62,9 @@ def add_engine(parser: argparse.ArgumentParser, *, work: bool = True) -> None:
     group.add_argument(
         "--retries", type=int, default=2, metavar="N", help="further attempts at a failed case"
     )
+    group.add_argument(
+        "--case-seconds", type=float, metavar="S", help="with --workers: give up on an attempt after so long"
+    )
     group.add_argument("--cpus-per-worker", type=float, default=1, metavar="N", help="with --ray")
     group.add_argument("--gpus-per-worker", type=float, default=0, metavar="N", help="with --ray")
 
@@ -168,6 +171,7 @@ def engine_config(args: argparse.Namespace) -> EngineConfig:
         ray=args.ray,
         shard=args.shard,
         retries=args.retries,
+        case_seconds=args.case_seconds,
         cpus_per_worker=args.cpus_per_worker,
         gpus_per_worker=args.gpus_per_worker,
     )
