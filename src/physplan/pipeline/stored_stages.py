@@ -99,7 +99,7 @@ def _plan(run: Run) -> Made:
     path = run.folder / layout.PLAN
     if run.plan is not None:
         run.plan.save(path)
-        return [path], ["the plan was given"]
+        return [path], []
     record, tell = PlanRecord(), run.tell("plan")
     unfinished = run.folder / layout.UNFINISHED_PLAN
 

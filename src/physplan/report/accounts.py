@@ -54,7 +54,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         + "</tr>"
         for row in rows
     )
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table>"
+    return f"<div class='wide'><table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table></div>"
 
 
 def again_section(run: RunFiles) -> str:

@@ -47,6 +47,7 @@ class RunRecord:
     method: str
     seed: int
     plan: str | None  # the hash of a plan that was given
+    keyframes: str | None  # the hash of keyframes that were given
     identity: Mapping[str, Any]
     versions: Mapping[str, str]
 
@@ -60,6 +61,7 @@ class RunRecord:
             method=read_string(given["method"], "$.inputs.method"),
             seed=read_integer(given["seed"], "$.inputs.seed"),
             plan=read_string(given["plan"], "$.inputs.plan") if "plan" in given else None,
+            keyframes=read_string(given["keyframes"], "$.inputs.keyframes") if "keyframes" in given else None,
             identity=_object(fields["identity"], "$.identity"),
             versions=_texts_by_name(fields["versions"], "$.versions"),
         )
