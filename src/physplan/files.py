@@ -39,7 +39,10 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(target)
         sync_folder(target.parent)
     except OSError as error:
-        error.filename = error.filename or str(target)  # a write says what went wrong, not with which file
+        if (
+            error.errno is not None and error.filename is None
+        ):  # a write says what is wrong, not with which file
+            error.filename = str(target)
         raise
     finally:
         temporary.unlink(missing_ok=True)
