@@ -90,6 +90,21 @@ class GuidanceResult:
         }
 
 
+def read_steps(written: list[dict[str, Any]]) -> list[StepRecord]:
+    """The steps of `GuidanceResult.to_json`, read back."""
+    return [
+        StepRecord(
+            **{
+                **step,
+                "terms": tuple(
+                    TermRecord(**{**term, "objects": tuple(term["objects"])}) for term in step["terms"]
+                ),
+            }
+        )
+        for step in written
+    ]
+
+
 def _plain(value: Any) -> Any:
     """JSON has no NaN and no infinity: they become null."""
     if isinstance(value, dict):

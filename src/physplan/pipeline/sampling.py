@@ -18,6 +18,7 @@ from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, VideoConfig
 from physplan.pipeline.events import Tell, say_nothing
 from physplan.pipeline.sampling_progress import Clock, SamplingProgress
+from physplan.video.checkpoint import Checkpoint
 from physplan.video.frames import FrameLayout
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan.video.sampling import sample
@@ -51,13 +52,15 @@ def make_latents(
     guided_by: Guide | None = None,
     tell: Tell = say_nothing,
     preview: Path | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Sampled:
-    """`preview` is a picture that is refreshed on the way, for whoever waits."""
+    """`preview` is a picture that is refreshed on the way; from `checkpoint` a sampling that was cut off
+    goes on."""
     model = backends.video
     generator = torch.Generator().manual_seed(seed)
     conditioning = prepare(model, config.video, frame, prompt, generator)
     if guided_by is None:
-        latents = _unguided(model, conditioning, generator, tell)
+        latents = _unguided(model, conditioning, generator, tell, checkpoint)
         losses = {"ended": "finished", "skipped": {}, "steps": []}
         return Sampled(latents=latents, layout=conditioning.layout, losses=losses)
     chain, evidence, guidance = guided_by.chain, guided_by.evidence, guided_by.config
@@ -73,6 +76,7 @@ def make_latents(
         on_progress=SamplingProgress(
             model, conditioning, chain, evidence, guidance.schedule, tell=tell, preview=preview
         ),
+        checkpoint=checkpoint,
     )
     notes = [] if result.ended == "finished" else [f"sampling was {result.ended}"]
     notes += [f"{what} ({times} times)" for what, times in result.skipped().items()]
@@ -106,13 +110,18 @@ def prepare(
 
 
 def _unguided(
-    model: VideoModel, conditioning: Conditioning, generator: torch.Generator, tell: Tell
+    model: VideoModel,
+    conditioning: Conditioning,
+    generator: torch.Generator,
+    tell: Tell,
+    checkpoint: Checkpoint | None,
 ) -> Tensor:
     total = conditioning.noise.num_steps
     clock = Clock(repeats=0, steps=total)
 
     def on_step(n: int, latents: Tensor, clean: Tensor) -> None:
+        clock.skip(steps=n)
         clock.tick("step")
         tell(f"step {n + 1} of {total}", done=n + 1, total=total, remaining=clock.remaining())
 
-    return sample(model, conditioning, on_step, generator=generator)
+    return sample(model, conditioning, on_step, generator=generator, checkpoint=checkpoint)

@@ -29,6 +29,7 @@ from physplan.pipeline.video_models import video_model
 from physplan.reasoning import PlanRecord, Step
 from physplan.runs import PeakMemory, file_digest, layout
 from physplan.tensors import save_tensors
+from physplan.video.checkpoint import CheckpointFile
 from physplan.video.decoding import load_latents, save_latents
 from physplan.video.files import run_metadata, write_video
 from physplan.video.sheets import Frames, contact_sheet
@@ -47,10 +48,7 @@ class Stage:
 
 def do_stage(run: Run, stage: Stage) -> None:
     folder = run.folder
-    sources = {
-        path.relative_to(folder.path).as_posix(): file_digest(path) or "" for path in stage.made_from(run)
-    }
-    key = stage_key(run.config, run.inputs, stage.name, sources)
+    key, sources = _key(run, stage)
     if stage.own_hand:
         _refuse_changed(run, stage, key)
     if folder.is_done(stage.name, key):
@@ -81,6 +79,14 @@ def do_stage(run: Run, stage: Stage) -> None:
     )
     folder.log(f"{stage.name}: finished in {seconds:.1f} s")
     run.on_event(RunEvent(stage=stage.name, kind="finished", message="; ".join(notes)))
+
+
+def _key(run: Run, stage: Stage) -> tuple[str, dict[str, str]]:
+    """What decides a stage: settings, and the files it is made from with their hashes."""
+    sources = {
+        path.relative_to(run.folder.path).as_posix(): file_digest(path) or "" for path in stage.made_from(run)
+    }
+    return stage_key(run.config, run.inputs, stage.name, sources), sources
 
 
 def _refuse_changed(run: Run, stage: Stage, key: str) -> None:
@@ -193,6 +199,7 @@ def _latents(run: Run) -> Made:
                 run.inputs.method, physplan=config.guidance, frame_guidance=config.frame_guidance
             ),
         )
+    checkpoint = CheckpointFile(run.folder / layout.SAMPLING, _key(run, LATENTS)[0])
     sampled = make_latents(
         config,
         run.backends,
@@ -202,6 +209,7 @@ def _latents(run: Run) -> Made:
         guided_by=guided_by,
         tell=tell,
         preview=run.folder / layout.PREVIEW,
+        checkpoint=checkpoint,
     )
     path, losses = run.folder / layout.LATENTS, run.folder / layout.LOSSES
     save_latents(path, sampled.latents, sampled.layout)
@@ -211,6 +219,7 @@ def _latents(run: Run) -> Made:
         files.append(run.folder / layout.REGIONS)
         regions = {label: region.float().contiguous() for label, region in sampled.regions.items()}
         save_tensors(files[-1], regions)
+    checkpoint.remove()  # after the latents are on disk
     return files, [*sampled.notes, *video_model(config.video.model).doubts(run.picture.image.size)]
 
 

@@ -8,7 +8,7 @@ evidence.safetensors  evidence/*.png  masks and depth, to compute with and to lo
 latents.safetensors  losses.json  regions.safetensors   the sampled video, before decoding
 video.mp4  video.mkv  strip.png the video; without loss; some of its frames
 report.html  failure.json       all of it on one page; why the run did not end, if it did not
-preview.png                     refreshed while sampling
+preview.png  sampling.safetensors   refreshed while sampling; a sampling that was cut off goes on from it
 calls/  drawings/               answers and pictures that need not be paid for again, with the ledger
 stages/*.json  log.txt  .lock   what is done, and when; held by the process at work
 """
@@ -44,7 +44,7 @@ EVIDENCE, EVIDENCE_FOLDER = "evidence.safetensors", "evidence"
 LATENTS, LOSSES, REGIONS = "latents.safetensors", "losses.json", "regions.safetensors"
 VIDEO, EXACT_VIDEO, STRIP = "video.mp4", "video.mkv", "strip.png"
 REPORT, PREVIEW, LOG, LOCK = "report.html", "preview.png", "log.txt", ".lock"
-FAILURE = "failure.json"
+FAILURE, SAMPLING = "failure.json", "sampling.safetensors"
 CALLS, LEDGER, DRAWINGS, RECORDS = "calls", "calls/ledger.jsonl", "drawings", "stages"
 FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS)
 FILES = (
