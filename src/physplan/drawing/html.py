@@ -7,6 +7,7 @@ from html import escape
 from physplan.drawing.plan import draw_plan
 from physplan.drawing.svg import to_svg
 from physplan.drawing.words import edit_words
+from physplan.foreign import plain
 from physplan.graph import Event, EventChain, GraphEdit
 
 _STYLE = """
@@ -33,7 +34,7 @@ _POLICY = (
 def to_html(chain: EventChain) -> str:
     head = "<tr><th>event</th><th>frame</th><th>edits</th><th>net edits, from the first frame</th></tr>"
     rows = "\n".join(_row(i, event) for i, event in enumerate(chain.events, 1))
-    title = f"<title>{escape(chain.prompt)}</title>"
+    title = f"<title>{escape(plain(chain.prompt))}</title>"
     header = f'<head>\n<meta charset="utf-8">\n{_POLICY}\n{_WIDTH}\n{title}\n<style>{_STYLE}</style>\n</head>'
     picture, table = to_svg(draw_plan(chain)), f"<table>\n{head}\n{rows}\n</table>"
     body = f'<body>\n<div class="scroll">{picture}</div>\n<div class="scroll">{table}</div>\n</body>'

@@ -9,7 +9,7 @@ import datetime
 import errno
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from physplan.errors import PhysPlanError
@@ -38,13 +38,12 @@ class RunFolder:
         self._refuse_foreign()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / layout.LOCK).open("a+b")
+            lock = _locked(self.path)
         except OSError as error:
             raise PhysPlanError(
                 f"The folder {self.path} cannot be written to ({error.strerror}): choose another with -o."
             ) from None
         with lock:
-            _lock(lock.fileno(), self.path)
             self._refuse_foreign()  # again: it may have been filled meanwhile
             self._remove_leftovers()
             yield self
@@ -114,8 +113,8 @@ class RunFolder:
     def _refuse_foreign(self) -> None:
         if not self.path.exists():
             return
+        self._refuse_links()
         if self.is_a_run():
-            self._refuse_links()
             return
         names = sorted(name for name in os.listdir(self.path) if name not in LITTER)
         foreign = [name for name in names if name != layout.LOCK and not name.startswith(TEMPORARY)]
@@ -151,15 +150,13 @@ class RunFolder:
                 path.unlink(missing_ok=True)
 
 
-def _lock(descriptor: int, path: Path) -> None:
-    """Held until the file is closed, and by the kernel: a killed process leaves no lock behind."""
+def _locked(path: Path) -> AbstractContextManager[object]:
+    """Held until it is released, and by the system: a killed process leaves no lock behind."""
+    from filelock import FileLock, Timeout
+
     try:
-        import fcntl
-    except ImportError:  # Windows: nothing keeps two processes apart there
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+        return FileLock(path / layout.LOCK).acquire(timeout=0)
+    except Timeout:
         raise PhysPlanError(
             f"Another process is at work in {path}: wait for it, or choose another folder with -o."
         ) from None

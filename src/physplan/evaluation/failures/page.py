@@ -77,7 +77,7 @@ def _entry(video: FailedVideo, show_guess: bool) -> dict[str, object]:
 def embed(path: Path) -> str:
     kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     try:
-        content = read_file(path, limit=MAX_EMBEDDED, links=False)
+        content = read_file(path, limit=MAX_EMBEDDED)
     except OSError as error:
         raise PhysPlanError(f"{path} cannot be read ({error.strerror}): put the file itself there.") from None
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
