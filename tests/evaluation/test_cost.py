@@ -57,6 +57,30 @@ def test_times_are_means_over_runs(runs: Path) -> None:
     assert cells(table, "Total") == ("", pytest.approx((35 + 57 + 35) / 3), pytest.approx(2.5))
 
 
+def test_a_guided_run_has_the_papers_seven_stages(tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    write_run(folder, method="physplan", events=3, calls=0)
+    times = {"previews": 4.0, "backpropagation": 20.0, "sampling": 5.0}
+    (folder / "times.json").write_text(json.dumps(times))
+    for stage, seconds in (("keyframes", 9.0), ("evidence", 3.0), ("video", 2.0)):
+        (folder / "stages" / f"{stage}.json").write_text(json.dumps({"stage": stage, "seconds": seconds}))
+    ledger = Ledger(folder / "calls" / "ledger.jsonl")
+    for purpose, seconds in (("parse", 1.0), ("decompose", 2.0), ("translate", 1.0)):
+        entry = ledger.begin(key=purpose, purpose=purpose, provider="p", model="m", attempt=1, worst_usd=1.0)
+        ledger.end(entry, outcome="answered", usd=0.02, seconds=seconds)
+    table = stage_table(read_runs([tmp_path]))
+    assert {row.label: round(row.cells[1], 2) for row in table.rows} == {
+        "Scene parsing and decomposition": 3.75,
+        "Delta translation and checks": 1.25,
+        "Keyframe rendering and checks": 9.0,
+        "Masks and depth": 3.0,
+        "Preview decoding": 4.0,
+        "Measurement and backpropagation": 20.0,
+        "Sampling and final decoding": 6.0 + 2.0,
+        "Total": 49.0,
+    }
+
+
 def test_calls_are_counted_once_and_retries_are_paid(runs: Path) -> None:
     table = call_table(read_runs([runs / "a"]))
     assert cells(table, "scene") == (1, 1000, 100, 0, pytest.approx(0.02))

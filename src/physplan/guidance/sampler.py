@@ -15,10 +15,12 @@ from physplan.guidance.records import (
     GuidanceResult,
     OnProgress,
     Progress,
+    Seconds,
     Stage,
     StepRecord,
     StopRun,
     read_steps,
+    seconds,
 )
 from physplan.guidance.repeat import FrameRound, GuidedRun, guided_repeat, window_of
 from physplan.video.checkpoint import Checkpoint, SamplingState, resume
@@ -65,11 +67,15 @@ def guided_sample(
     begun = resume(checkpoint, generator, z)
     if begun is not None:
         z, records, regions = begun.latents, read_steps(begun.record), dict(begun.tensors)
+    entered, guiding, decoding = seconds(z.device), 0.0, 0.0  # of this process, if the run is resumed
     try:
         for n in range(begun.step if begun else 0, noise.num_steps):
             stage: Stage = "unguided"
             for repeat in range(schedule.at(n) if guided else 0):
+                started = seconds(z.device)
                 z, found, record = guided_repeat(run, z, n, repeat=repeat, number=len(records))
+                guiding += seconds(z.device) - started
+                decoding += found.decoding_seconds
                 records.append(record)
                 regions |= {label: one.detach() for label, one in found.regions.items() if one is not None}
                 clean, stage = found.clean, record.stage
@@ -91,7 +97,9 @@ def guided_sample(
                 guided, ended = False, "unguided by request"
     except StopRun:
         z, ended = clean, "stopped by request"
-    return GuidanceResult(latents=z, steps=tuple(records), ended=ended, regions=regions)
+    rest = seconds(z.device) - entered - guiding
+    spent = Seconds(previews=decoding, backpropagation=guiding - decoding, sampling=rest)
+    return GuidanceResult(latents=z, steps=tuple(records), ended=ended, regions=regions, seconds=spent)
 
 
 def anchor_windows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ class Sampled:
     losses: Mapping[str, Any]  # every term of every guided repeat, as JSON
     regions: Mapping[str, Tensor] = field(default_factory=dict)  # by the term's label: [h, w]
     notes: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)  # of previews, backpropagation and sampling
 
 
 def make_latents(
@@ -85,6 +86,7 @@ def make_latents(
         layout=conditioning.layout,
         losses=result.to_json(),
         regions={label: region.cpu() for label, region in result.regions.items()},
+        seconds=asdict(result.seconds),
         notes=tuple(notes),
     )
 

@@ -216,6 +216,8 @@ def _latents(run: Run) -> Made:
     write_json(losses, sampled.losses)
     files = [path, losses]
     if run.guided:
+        files.append(run.folder / layout.TIMES)
+        write_json(files[-1], sampled.seconds)
         files.append(run.folder / layout.REGIONS)
         regions = {label: region.float().contiguous() for label, region in sampled.regions.items()}
         save_tensors(files[-1], regions)

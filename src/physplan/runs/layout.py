@@ -6,6 +6,7 @@ plan.json                       the event chain
 keyframes/1.png ...  keyframes.json   drawings, instructions, what the check found
 evidence.safetensors  evidence/*.png  masks and depth, to compute with and to look at
 latents.safetensors  losses.json  regions.safetensors   the sampled video, before decoding
+times.json                      seconds of previews, backpropagation and sampling
 video.mp4  video.mkv  strip.png the video; without loss; some of its frames
 report.html  failure.json       all of it on one page; why the run did not end, if it did not
 preview.png  sampling.safetensors   refreshed while sampling; a sampling that was cut off goes on from it
@@ -42,6 +43,7 @@ PLAN, UNFINISHED_PLAN = "plan.json", "plan.unfinished.json"
 KEYFRAMES, KEYFRAMES_FOLDER = "keyframes.json", "keyframes"
 EVIDENCE, EVIDENCE_FOLDER = "evidence.safetensors", "evidence"
 LATENTS, LOSSES, REGIONS = "latents.safetensors", "losses.json", "regions.safetensors"
+TIMES = "times.json"
 VIDEO, EXACT_VIDEO, STRIP = "video.mp4", "video.mkv", "strip.png"
 REPORT, PREVIEW, LOG, LOCK = "report.html", "preview.png", "log.txt", ".lock"
 FAILURE, SAMPLING = "failure.json", "sampling.safetensors"
