@@ -63,7 +63,7 @@ def test_a_guided_run_has_the_papers_seven_stages(tmp_path: Path) -> None:
     times = {"previews": 4.0, "backpropagation": 20.0, "sampling": 5.0}
     (folder / "times.json").write_text(json.dumps(times))
     for stage, seconds in (("keyframes", 9.0), ("evidence", 3.0), ("video", 2.0)):
-        (folder / "stages" / f"{stage}.json").write_text(json.dumps({"stage": stage, "seconds": seconds}))
+        RunFolder(folder).finish(stage, "k", [], seconds=seconds, made_from={}, peak_memory_bytes=None)
     ledger = Ledger(folder / "calls" / "ledger.jsonl")
     for purpose, seconds in (("parse", 1.0), ("decompose", 2.0), ("translate", 1.0)):
         entry = ledger.begin(key=purpose, purpose=purpose, provider="p", model="m", attempt=1, worst_usd=1.0)
