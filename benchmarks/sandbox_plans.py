@@ -25,7 +25,7 @@ from physplan.errors import PhysPlanError
 from physplan.graph import RELATIONS, EventChain, GraphError, StateGraph
 from physplan.keyframes.protocol import EditRequest
 from physplan.perception import first_frame_evidence, look
-from physplan.perception.images import to_tensor
+from physplan.pictures import to_tensor
 from physplan.reasoning import PlanRecord, plan
 from physplan.sandbox.editor import SandboxEditor
 from physplan.sandbox.reasoner import SandboxReasoner

@@ -10,8 +10,8 @@ import pytest
 
 from physplan.keyframes.registry import EDITORS
 from physplan.perception import Evidence
-from physplan.perception.images import to_picture
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
+from physplan.pictures import to_picture
 from scenes import MELTING_FIRST, melting_chain
 
 PAGE = Path(__file__).parents[1] / "docs" / "backends.md"

@@ -31,7 +31,7 @@ quick["guidance.schedule"] = {"layout_steps": 1, "guided_steps": 1, "repeats": 1
 shown = scene("test", 20)
 picture = Image.fromarray(shown.render().frames[0])
 made = PhysPlan.from_preset("sandbox", **quick).generate(picture, shown.prompt)
-assert made.video.shape == (25, 3, 96, 96)
+assert made.video.shape == (33, 3, 96, 96)
 assert made.plan.events
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -26,7 +27,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     The temporary name keeps the suffix, because writers such as PyAV choose the format by it.
     """
     target = Path(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     handle, name = tempfile.mkstemp(prefix=TEMPORARY, suffix=target.suffix, dir=target.parent)
     os.close(handle)
     temporary = Path(name)
@@ -36,8 +37,38 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(written.fileno())
         temporary.chmod(0o666 & ~_UMASK)
         temporary.replace(target)
+        sync_folder(target.parent)
+    except OSError as error:
+        if (
+            error.errno is not None and error.filename is None
+        ):  # a write says what is wrong, not with which file
+            error.filename = str(target)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def make_folder(folder: Path) -> None:
+    """The folder and those above it, on disk."""
+    missing = [folder, *folder.parents]
+    missing = missing[: next((i for i, one in enumerate(missing) if one.is_dir()), len(missing))]
+    folder.mkdir(parents=True, exist_ok=True)
+    for made in missing:
+        sync_folder(made.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """A new name is safe from a power cut when its folder is on disk too, where the system knows of that."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # some network drives cannot
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def write_atomic(target: str | os.PathLike[str], content: str | bytes) -> None:

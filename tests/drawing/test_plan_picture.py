@@ -11,11 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graph.graph_strategies import random_chain
+from physplan.drawing.boxes import CARD
 from physplan.drawing.cards import Mark, event_cards, first_cards, row_order
 from physplan.drawing.plan import draw_plan
 from physplan.drawing.png import latin
 from physplan.drawing.shapes import Line, Picture, Rect, Text, text_width, wrap
-from physplan.graph import EventChain, parse_json
+from physplan.errors import PhysPlanError
+from physplan.graph import EventChain, GraphError, parse_json
 
 PLAN = EventChain.from_json(parse_json((files("physplan") / "data" / "melting_ice.json").read_bytes()))
 Box = tuple[float, float, float, float]
@@ -87,3 +89,48 @@ def test_long_words_are_broken_and_none_is_lost() -> None:
 )
 def test_the_png_falls_back_to_the_letters_it_has(text: str, plain: str) -> None:
     assert latin(text) == plain
+
+
+def large(nodes: int, edges: list[tuple[int, int]], *, rule: str = "it is so", color: str = "red") -> dict:
+    boxes = [
+        {"id": f"box#{i}", "category": "box", "attributes": {"color": color} if i == 0 else {}}
+        for i in range(nodes)
+    ]
+    relations = [{"a": f"box#{a}", "r": "support", "b": f"box#{b}"} for a, b in edges]
+    delta = {"states": [{"object": "box#0", "state": "wet", "rule": rule}], "fraction": 0.9}
+    edits = [{"op": "Update", "o": "box#0", "key": "surface", "value": "wet"}]
+    return {
+        "schema_version": 1,
+        "prompt": "it gets wet",
+        "num_frames": 49,
+        "graph": {"nodes": boxes, "edges": relations},
+        "events": [{"delta": delta, "edits": edits}],
+    }
+
+
+def test_a_high_stack_and_a_long_word_are_drawn() -> None:
+    stack = EventChain.from_json(large(1_200, [(i, i + 1) for i in range(1_199)]))
+    assert row_order(stack)[0] == "box#1199"
+    assert draw_plan(stack).height > 1_200 * 20
+    word = draw_plan(EventChain.from_json(large(1, [], rule="x" * 10_000)))
+    pieces = [shape for shape in word.shapes if isinstance(shape, Text) and set(shape.text) == {"x"}]
+    assert sum(len(piece.text) for piece in pieces) == 10_000
+    assert max(text_width(piece.text, piece.size) for piece in pieces) <= CARD
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"nodes": 10_000}, r"graph.nodes: has 10000 entries, the limit is 2000"),
+        ({"nodes": 1, "color": "x" * 10_000}, r"color: has 10000 characters, the limit is 1000"),
+        ({"nodes": 1, "rule": "x" * 10_001}, r"rule: has 10001 characters, the limit is 10000"),
+    ],
+)
+def test_a_plan_beyond_all_measure_is_refused(given: dict, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        EventChain.from_json(large(given.pop("nodes"), [], **given))
+
+
+def test_a_plan_is_read_from_a_regular_file_only() -> None:
+    with pytest.raises(PhysPlanError, match="/dev/zero is not a regular file"):
+        EventChain.load("/dev/zero")

@@ -30,6 +30,10 @@ def fail_once(case: Case, directory: Path, faults: Mapping[str, str]) -> None:
         marker.touch()
         if fault == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        if fault == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if fault == "hang":
+            time.sleep(600)
         if fault == "full disk":
             raise OSError(errno.ENOSPC, "No space left on device")
         raise RuntimeError("injected")

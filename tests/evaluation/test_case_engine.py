@@ -411,3 +411,41 @@ def test_resources_are_checked_before_anything_waits_for_them() -> None:
         PhysPlanError, match="room for 2 worker"
     ):  # 3 GPUs in all, but no node has room for a second
         check_resources([{"CPU": 8, "GPU": 2}, {"CPU": 8, "GPU": 2}], workers=3, cpus=1, gpus=2)
+
+
+@pytest.mark.parametrize("name", ["claim", "result.json"])
+def test_a_folder_from_somebody_else_leads_nowhere(tmp_path: Path, name: str) -> None:
+    case, victim = standin.make_cases(1)[0], tmp_path / "victim"
+    victim.write_text("mine")
+    store = CaseStore(tmp_path / "run")
+    store.directory(case).mkdir(parents=True)
+    (store.directory(case) / name).symlink_to(victim)
+    with pytest.raises(PhysPlanError, match="is a symbolic link"):
+        run_cases([case], standin.setup, tmp_path / "run", config=FAST)
+    assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize("content", ["[]", "3", "{}", '{"key": 1}', '{"a": 1, "a": 2}', "[" * 5000, "NaN"])
+def test_a_result_of_another_kind_is_no_result(tmp_path: Path, content: str) -> None:
+    case, store = standin.make_cases(1)[0], CaseStore(tmp_path)
+    store.directory(case).mkdir(parents=True)
+    (store.directory(case) / "result.json").write_text(content)
+    assert store.result(case) is None
+    (tmp_path / "manifest.json").write_text(content if content != "[]" else "[1]")
+    with pytest.raises(PhysPlanError, match=r"manifest.json is not the list of cases"):
+        store.manifest()
+
+
+@pytest.mark.parametrize(
+    ("fault", "limits"),
+    [("stop", {"silent_seconds": 3.0}), ("hang", {"case_seconds": 3.0})],
+)
+def test_a_stopped_or_hung_worker_is_replaced_and_its_case_done(
+    tmp_path: Path, fault: str, limits: dict[str, float]
+) -> None:
+    config = EngineConfig(workers=2, poll_seconds=0.05, **limits)
+    setup = partial(standin.setup, faults={"scene 001": fault})
+    report = run_cases(standin.make_cases(4), setup, tmp_path, config=config)
+    assert report.failures == {}
+    assert len(report.results) == 4
+    assert report.attempts["scene 001"] >= 2

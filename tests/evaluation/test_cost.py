@@ -10,17 +10,18 @@ import pytest
 from physplan.calls.ledger import Ledger
 from physplan.errors import PhysPlanError
 from physplan.evaluation.cost import call_table, growth, read_runs, stage_table, total_table
+from physplan.runs import RunFolder
 
 
 def write_run(folder: Path, *, method: str, events: int, calls: int) -> None:
     folder.mkdir(parents=True)
-    (folder / "stages").mkdir()
     seconds = {"plan": 2.0 + events, "latents": 10.0 * events, "video": 0.0}
     memory = {"plan": None, "latents": 500_000_000 * events, "video": 1_000_000_000}
     for stage, taken in seconds.items():
-        record = {"stage": stage, "seconds": taken, "peak_memory_bytes": memory[stage]}
-        (folder / "stages" / f"{stage}.json").write_text(json.dumps(record))
-    (folder / "run.json").write_text(json.dumps({"inputs": {"method": method}}))
+        RunFolder(folder).finish(stage, "k", [], seconds=taken, made_from={}, peak_memory_bytes=memory[stage])
+    inputs = {"prompt": "it melts", "method": method, "seed": 0}
+    about = {"inputs": inputs, "identity": {}, "versions": {"physplan": "0"}}
+    (folder / "run.json").write_text(json.dumps(about))
     (folder / "plan.json").write_text(json.dumps({"events": [{}] * events}))
     (folder / "config.yaml").write_text(
         "reasoner: {name: paper, model: m}\nvideo: {model: cogvideox-5b}\nruntime: {device: cuda}\n"
@@ -54,6 +55,30 @@ def test_times_are_means_over_runs(runs: Path) -> None:
     assert cells(table, "Reasoning") == ("m", pytest.approx((5 + 7 + 5) / 3), None)
     assert cells(table, "Guided sampling")[::2] == ("cogvideox-5b", pytest.approx(2.5))
     assert cells(table, "Total") == ("", pytest.approx((35 + 57 + 35) / 3), pytest.approx(2.5))
+
+
+def test_a_guided_run_has_the_papers_seven_stages(tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    write_run(folder, method="physplan", events=3, calls=0)
+    times = {"previews": 4.0, "backpropagation": 20.0, "sampling": 5.0}
+    (folder / "times.json").write_text(json.dumps(times))
+    for stage, seconds in (("keyframes", 9.0), ("evidence", 3.0), ("video", 2.0)):
+        RunFolder(folder).finish(stage, "k", [], seconds=seconds, made_from={}, peak_memory_bytes=None)
+    ledger = Ledger(folder / "calls" / "ledger.jsonl")
+    for purpose, seconds in (("parse", 1.0), ("decompose", 2.0), ("translate", 1.0)):
+        entry = ledger.begin(key=purpose, purpose=purpose, provider="p", model="m", attempt=1, worst_usd=1.0)
+        ledger.end(entry, outcome="answered", usd=0.02, seconds=seconds)
+    table = stage_table(read_runs([tmp_path]))
+    assert {row.label: round(row.cells[1], 2) for row in table.rows} == {
+        "Scene parsing and decomposition": 3.75,
+        "Delta translation and checks": 1.25,
+        "Keyframe rendering and checks": 9.0,
+        "Masks and depth": 3.0,
+        "Preview decoding": 4.0,
+        "Measurement and backpropagation": 20.0,
+        "Sampling and final decoding": 6.0 + 2.0,
+        "Total": 49.0,
+    }
 
 
 def test_calls_are_counted_once_and_retries_are_paid(runs: Path) -> None:
@@ -99,5 +124,5 @@ def test_folders_without_runs_and_broken_files_are_refused(tmp_path: Path, evalu
     assert "no finished run" in err
     write_run(tmp_path / "a", method="x", events=2, calls=0)
     (tmp_path / "a" / "run.json").write_text("{}")
-    with pytest.raises(PhysPlanError, match="does not hold the files of a run"):
+    with pytest.raises(PhysPlanError, match="is not of a PhysPlan run"):
         read_runs([tmp_path])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import shutil
@@ -21,6 +23,7 @@ from physplan.evaluation.failures.guess import Measurements, first_guess
 from physplan.evaluation.failures.page import FailedVideo, write_page
 from physplan.evaluation.failures.runs import guess_of, measure_run
 from physplan.guidance.records import GuidanceResult, StepRecord, TermRecord
+from physplan.runs import RunFolder
 
 
 def test_the_lowest_third_of_198_is_66() -> None:
@@ -110,14 +113,17 @@ def site(tmp_path: Path) -> dict[str, Path]:
         keyframes = runs / f"{i:04d}" / "keyframes"
         keyframes.mkdir(parents=True)
         Image.new("RGB", (8, 8), "red").save(keyframes / "1.png")
-        (runs / f"{i:04d}" / "keyframes.json").write_text('[{"event": 1, "drift": 0.01, "problems": []}]')
-        (runs / f"{i:04d}" / "stages").mkdir()
+        (runs / f"{i:04d}" / "keyframes.json").write_text(json.dumps([keyframe()]))
         notes = ["lamp#1 was not found in keyframe 1"] if i == 2 else []
-        (runs / f"{i:04d}" / "stages" / "evidence.json").write_text(json.dumps({"notes": notes}))
+        RunFolder(runs / f"{i:04d}").finish("evidence", "k", [], seconds=1.0, made_from={}, notes=notes)
         (runs / f"{i:04d}" / "losses.json").write_text(json.dumps(losses(1.0, 0.9)))
         plan = Path(__file__).parents[2] / "src" / "physplan" / "data" / "melting_ice.json"
         shutil.copy(plan, runs / f"{i:04d}" / "plan.json")
     return {"result": result, "videos": videos, "runs": runs, "root": tmp_path}
+
+
+def keyframe(**more: object) -> dict:
+    return {"event": 1, "instruction": "draw it", "attempts": 1, "drift": 0.01, "problems": []} | more
 
 
 def losses(*values: float | None) -> dict:
@@ -158,6 +164,9 @@ def test_the_page_is_self_contained_and_hides_the_guess(site, evaluate_command) 
     assert "3 failed videos" in out
     text = page.read_text()
     assert not re.findall(r"""(?:src|href)\s*=\s*["']?(?:http|//)|https?://""", text)
+    own = hashlib.sha256(re.search(r"<script>(.*)</script>", text, re.DOTALL)[1].encode()).digest()
+    assert f"default-src 'none'; script-src 'sha256-{base64.b64encode(own).decode()}'" in text
+    assert text.count("<script") == 1
     data = embedded(page)
     assert [video["name"] for video in data["videos"]] == ["0001", "0002", "0003"]
     assert data["videos"][0]["video"].startswith("data:video/mp4;base64,")
@@ -282,7 +291,7 @@ def test_a_run_folder_is_read_as_the_pipeline_writes_it(tmp_path: Path) -> None:
         {"event": 2, "generation": 0, "attempt": 1, "violations": []},
     ]
     (tmp_path / "plan.json").write_text(json.dumps({"events": [], "provenance": {"checks": checks}}))
-    keyframes = [{"event": 1, "drift": 0.2, "problems": ["ice#1 is still there"]}]
+    keyframes = [keyframe(drift=0.2, problems=["ice#1 is still there"])]
     (tmp_path / "keyframes.json").write_text(json.dumps(keyframes))
     (tmp_path / "losses.json").write_text(json.dumps(losses(1.0, None, 0.25)))
     measured = measure_run(tmp_path)
@@ -296,5 +305,5 @@ def test_a_run_folder_is_read_as_the_pipeline_writes_it(tmp_path: Path) -> None:
     )
     assert guess_of(tmp_path).stage == "Edits"
     (tmp_path / "losses.json").write_text("{")
-    with pytest.raises(PhysPlanError, match=r"losses.json cannot be read"):
+    with pytest.raises(PhysPlanError, match=r"losses.json cannot be used"):
         measure_run(tmp_path)

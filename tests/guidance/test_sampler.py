@@ -158,6 +158,12 @@ def test_the_callback_sees_previews_terms_and_regions(run):
     assert all(first.regions[term.label].shape == first.clean.shape[-2:] for term in measured)
 
 
+def test_the_time_of_a_run_is_told_apart(run):
+    spent = run().seconds
+    assert min(spent.previews, spent.backpropagation, spent.sampling) > 0
+    assert run(method_config("base")).seconds.previews == 0
+
+
 def test_returning_false_ends_guidance_and_finishes_the_video(run, model, prepare):
     result = run(on_progress=lambda progress: progress.step > 0 or progress.repeat != 0)
     assert result.ended == "unguided by request"

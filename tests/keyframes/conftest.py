@@ -8,7 +8,7 @@ from PIL import Image
 
 import tiny_editors
 from physplan.graph import EventChain
-from physplan.perception.images import to_picture
+from physplan.pictures import to_picture
 from scenes import MELTING_FIRST, melting_chain
 
 

@@ -18,7 +18,7 @@ from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.keyframes import EditRequest, Keyframe, NoPicture, RenderSettings, render_keyframes
 from physplan.keyframes.gemini import GeminiEditor
-from physplan.perception.images import to_picture
+from physplan.pictures import to_picture
 from scenes import MELTING_KEYFRAMES, ColourSegmenter, row_depth
 
 QUICK = CallPolicy(timeout=5.0, first_wait=0.01)

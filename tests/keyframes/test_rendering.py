@@ -12,7 +12,7 @@ from PIL import Image
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.keyframes import EditRequest, Keyframe, NoPicture, RenderSettings, render_keyframes
-from physplan.perception.images import to_picture
+from physplan.pictures import to_picture
 from scenes import MELTING_KEYFRAMES, ColourSegmenter, draw, melting_chain, row_depth
 
 Drawer = Callable[[EditRequest, int], Image.Image]

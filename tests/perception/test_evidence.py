@@ -228,11 +228,10 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     evidence.save(path)
     before = path.read_bytes()
 
-    def full(tensors: dict, target: Path, header: dict) -> None:
-        target.write_bytes(b"half")
+    def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("physplan.perception.evidence.save_file", full)
+    monkeypatch.setattr("physplan.files.os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         evidence.save(path)
     assert path.read_bytes() == before

@@ -172,3 +172,49 @@ def test_of_a_generator_the_seed_counts() -> None:
 def test_a_wrong_argument_is_answered(pp: PhysPlan, ice: Path) -> None:
     with pytest.raises(PhysPlanError, match="Did you mean 'num_frames'"):
         pp.generate(ice, PROMPT, frames=9)
+
+
+@pytest.mark.parametrize("method", ["physplan", "frame_guidance", "base"])
+def test_a_sampling_that_was_cut_off_goes_on_at_its_step_to_the_bit(
+    models: Path, server: GeminiServer, ice: Path, tmp_path: Path, method: str
+) -> None:
+    """With fresh noise in every step, and with time travel: the generator's state counts."""
+    recipe = tiny_pipelines.paper(models, server.url)
+    recipe["video"]["eta"] = 1.0
+    recipe["frame_guidance"] = {"schedule": {"repeats": [1, 1], "travel": [1, 1]}}
+    pp = PhysPlan.from_preset(recipe)
+    whole = tmp_path / "whole"
+    pp.generate(ice, PROMPT, method=method, output_dir=whole)
+
+    def stop(event: RunEvent) -> None:
+        if event.stage == "latents" and "step 2 of 3" in event.message and event.done >= event.total / 2:
+            raise KeyboardInterrupt
+
+    cut = tmp_path / "cut"
+    with pytest.raises(KeyboardInterrupt):
+        pp.generate(ice, PROMPT, method=method, output_dir=cut, on_event=stop)
+    kept = cut / "sampling.safetensors"
+    assert kept.exists()
+    steps: list[str] = []
+    pp.generate(
+        ice, PROMPT, method=method, output_dir=cut, on_event=lambda event: steps.append(event.message)
+    )
+    assert not any(message.startswith("step 1 of 3") for message in steps), "the first step is not done again"
+    assert not kept.exists()
+    for name in ("latents.safetensors", "losses.json"):
+        assert (cut / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_a_checkpoint_of_another_sampling_is_not_gone_on_from(
+    pp: PhysPlan, ice: Path, folder: Path, tmp_path: Path
+) -> None:
+    def stop(event: RunEvent) -> None:
+        if event.stage == "latents" and event.message.startswith("step 2"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pp.generate(ice, PROMPT, seed=9, output_dir=tmp_path / "run", on_event=stop)
+    pp.generate(ice, PROMPT, seed=0, output_dir=tmp_path / "run", redo=True)
+    again = (tmp_path / "run" / "latents.safetensors").read_bytes()
+    pp.generate(ice, PROMPT, seed=0, output_dir=tmp_path / "other")
+    assert again == (tmp_path / "other" / "latents.safetensors").read_bytes()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,12 @@ import torch
 from tests.pipeline import tiny_pipelines
 from tests.pipeline.tiny_pipelines import PROMPT
 
-from loopback import GeminiServer, OpenAIServer
+from loopback import Answer, Asked, GeminiServer, OpenAIServer
+from physplan.guidance import GuidanceConfig, MeasureConfig
 from physplan.pipeline import PhysPlan, Result
+from physplan.pipeline.config_loading import load_config
 from physplan.video.files import read_video
+from physplan.video.published import PUBLISHED
 
 
 def check(result: Result, folder: Path, frames: int) -> None:
@@ -43,12 +48,49 @@ def test_the_paper_preset(models: Path, gemini: GeminiServer, ice: Path, tmp_pat
     assert set(result.cost.seconds) == {"plan", "keyframes", "evidence", "latents", "video"}
 
 
+def test_the_best_preset(models: Path, gemini: GeminiServer, ice: Path, tmp_path: Path) -> None:
+    pp = PhysPlan.from_preset(tiny_pipelines.paper(models, gemini.url) | {"preset": "best"})
+    result = pp.generate(ice, PROMPT, output_dir=tmp_path / "run")
+    check(result, tmp_path / "run", 9)
+    assert {term["term"] for step in result.losses["steps"] for term in step["terms"]} >= {"count", "keep"}
+
+
+def test_the_paper_preset_is_the_paper_to_the_letter() -> None:
+    paper, best = load_config("paper"), load_config("best")
+    assert paper.editor.redraws == 0
+    assert paper.guidance == GuidanceConfig(
+        reevaluate=True, measure=replace(MeasureConfig(), ignore_lookalikes=False)
+    )
+    assert not any(model.use_dynamic_cfg for model in PUBLISHED.values())
+    assert (paper.video, paper.perception, paper.reasoner) == (best.video, best.perception, best.reasoner)
+
+
 def test_the_open_preset(models: Path, openai: OpenAIServer, ice: Path, tmp_path: Path) -> None:
     pp = PhysPlan.from_preset(tiny_pipelines.open_weights(models, openai.url))
     result = pp.generate(ice, PROMPT, output_dir=tmp_path / "run")
     check(result, tmp_path / "run", 9)
     assert len(openai.asked) == 8
     assert result.cost.usd == 0
+
+
+def test_an_ablation_of_the_plan_is_a_method(
+    models: Path, ice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", GeminiServer.key)
+    scenes = json.dumps({"scenes": [{"description": "The ice is water.", "fraction": 0.9}]})
+
+    def respond(asked: Asked) -> Answer:
+        return tiny_pipelines.respond(asked) if "IMAGE" in asked.modalities else Answer(text=scenes)
+
+    with GeminiServer(respond) as server:
+        pp = PhysPlan.from_preset(tiny_pipelines.paper(models, server.url))
+        result = pp.generate(ice, PROMPT, method="prompt_derived", output_dir=tmp_path / "run")
+        assert len(result.video) == 9
+        assert result.plan is not None
+        assert result.plan.provenance["reasoner"] == "prompt-derived"
+        asked = len(server.asked)
+        pp.generate(ice, PROMPT, method="prompt_derived", output_dir=tmp_path / "run")
+        assert len(server.asked) == asked  # continued under the same planner
 
 
 @pytest.mark.parametrize("method", ["base", "frame_guidance", "no_regions"])

@@ -3,68 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 import torch
 from PIL import Image
 
+from physplan.drawing.html import to_html
 from physplan.errors import PhysPlanError
 from physplan.perception import gather_evidence
-from physplan.perception.images import to_picture
-from physplan.perception.preview import save_previews
 from physplan.report import write_report
 from physplan.report.losses import loss_chart
 from physplan.report.pictures import graph_over_picture, region_over
 from physplan.runs import RunFolder
 from scenes import MELTING_FIRST, MELTING_KEYFRAMES, ColourSegmenter, melting_chain, row_depth
-
-HOSTILE = "<script>alert('x')</script> & \"melt\""
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
-    """A run whose plan, keyframes and evidence are done."""
-    folder = RunFolder(tmp_path)
-    chain = melting_chain()
-    identity = {
-        "video.width": 64,
-        "video.height": 48,
-        "video.model": "cogvideox-5b",
-        "video.num_frames": 17,
-        "reasoner.model": None,
-        "reasoner.name": "sandbox",
-    }
-    inputs = {"prompt": HOSTILE, "method": "physplan", "seed": 3, "plan": None}
-    about = {"inputs": inputs, "identity": identity, "versions": {"physplan": "0"}}
-    (tmp_path / "run.json").write_text(json.dumps(about))
-    (tmp_path / "config.yaml").write_text("preset: sandbox\n")
-    to_picture(MELTING_FIRST).save(tmp_path / "frame.png")
-    chain.save(tmp_path / "plan.json")
-    (tmp_path / "keyframes").mkdir()
-    described = []
-    for number, image in enumerate(MELTING_KEYFRAMES, 1):
-        to_picture(image).save(tmp_path / f"keyframes/{number}.png")
-        described.append(
-            {
-                "event": number,
-                "instruction": HOSTILE,
-                "attempts": number,
-                "drift": 0.01,
-                "problems": [HOSTILE],
-            }
-        )
-    (tmp_path / "keyframes.json").write_text(json.dumps(described))
-    evidence = gather_evidence(
-        chain, MELTING_FIRST, MELTING_KEYFRAMES, segmenter=ColourSegmenter(), depth=row_depth
-    )
-    evidence.save(tmp_path / "evidence.safetensors")
-    save_previews(evidence, tmp_path / "evidence")
-    for stage in ("plan", "keyframes", "evidence"):
-        folder.finish(stage, "k", [], seconds=1.5, made_from={}, notes=[HOSTILE])
-    return folder
 
 
 class Page(HTMLParser):
@@ -72,10 +29,14 @@ class Page(HTMLParser):
         super().__init__()
         self.tags: list[str] = []
         self.addresses: list[str] = []
+        self.unnamed: list[str] = []  # pictures and videos without a text in their place
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        given = dict(attrs)
+        if tag in ("img", "video") and not (given.get("alt") or given.get("aria-label")):
+            self.unnamed.append(tag)
         self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
 
 
@@ -140,3 +101,81 @@ def test_a_region_is_lit_where_it_is_and_grey_elsewhere() -> None:
     inside, outside = lit.getpixel((5, 5)), lit.getpixel((35, 35))
     assert len(set(outside)) == 1
     assert inside[1] > inside[2]
+
+
+def notes_of(text: str) -> str:
+    return re.search(r'<div class="notes.*?</div>', text, re.DOTALL)[0]
+
+
+def change(folder: RunFolder, name: str, edit: Callable[[Any], None]) -> None:
+    value = json.loads((folder / name).read_text())
+    edit(value)
+    (folder / name).write_text(json.dumps(value))
+
+
+def without_notes(folder: RunFolder) -> None:
+    for stage in ("plan", "keyframes", "evidence"):
+        folder.finish(stage, "k", [], seconds=1.5, made_from={})
+
+
+def test_all_is_well_is_said_of_what_was_checked_and_no_more(finished: RunFolder) -> None:
+    without_notes(finished)
+    told = notes_of(write_report(finished).read_text())
+    assert "every keyframe passed its check" in told
+    assert "does what the keyframes show is not checked" in told
+
+
+def test_a_video_without_a_plan_was_not_checked(finished: RunFolder) -> None:
+    finished.forget(["plan", "keyframes", "evidence"])
+    told = notes_of(write_report(finished).read_text())
+    assert "nothing in it was checked" in told
+    assert "passed" not in told
+
+
+def test_a_given_plan_is_a_fact_and_no_warning(finished: RunFolder) -> None:
+    without_notes(finished)
+    finished.finish("plan", "k", [], seconds=1.5, made_from={}, notes=["the plan was given"])
+    change(finished, "run.json", lambda run: run["inputs"].update(plan="0" * 64))
+    text = write_report(finished).read_text()
+    assert "plan <b>given</b>" in text
+    assert "the plan was given" not in text
+    assert "Worth knowing" not in notes_of(text)
+
+
+@pytest.mark.parametrize(("size", "warned"), [((64, 48), False), ((64, 52), False), ((128, 48), True)])
+def test_a_picture_that_loses_much_is_warned_of(
+    finished: RunFolder, size: tuple[int, int], warned: bool
+) -> None:
+    without_notes(finished)
+    frame = Image.open(finished / "frame.png").size
+    scaled = (size[0] * frame[0] // 64, size[1] * frame[1] // 48)
+    Image.new("RGB", scaled).save(finished / "input.png")
+    change(finished, "run.json", lambda run: run["identity"].update({"video.fit": "crop"}))
+    told = notes_of(write_report(finished).read_text())
+    assert ("50% of the picture is cut off" in told) == warned
+
+
+def test_what_readers_stumble_over_is_explained_where_it_is_there(finished: RunFolder) -> None:
+    assert "take turns" not in write_report(finished).read_text()
+
+    def by_turns(losses: Any) -> None:
+        for number, step in enumerate(losses["steps"]):
+            step["terms"] = [step["terms"][number % 2], {**step["terms"][0], "term": "keep"}]
+
+    change(finished, "losses.json", by_turns)
+    text = write_report(finished).read_text()
+    assert "The events take turns" in text
+    assert "<b>keep</b> holds objects that no edit names" in text
+
+
+def test_every_picture_has_a_text_in_its_place(finished: RunFolder) -> None:
+    text = write_report(finished).read_text()
+    page = Page(text)
+    assert page.tags.count("img") >= 8
+    assert page.unnamed == []
+    assert "prefers-color-scheme: dark" in text
+    assert 'name="viewport"' in text
+    plan = to_html(melting_chain())
+    assert 'name="viewport"' in plan
+    assert "default-src 'none'" in plan
+    assert "prefers-color-scheme: dark" in plan

@@ -68,22 +68,35 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
 
 
 def make_a_run(path: Path) -> None:
-    (path / "run.json").write_text('{"inputs": {}, "identity": {}, "versions": {"physplan": "0"}}')
+    inputs = '{"prompt": "it melts", "method": "base", "seed": 0}'
+    (path / "run.json").write_text(
+        f'{{"inputs": {inputs}, "identity": {{}}, "versions": {{"physplan": "0"}}}}'
+    )
 
 
 def test_what_a_kill_left_half_written_is_swept_up_in_our_own_folders(tmp_path: Path) -> None:
-    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    run = tmp_path / "run"
     mine = [run / ".pre-commit-config.yaml", run / ".vscode-server" / "a-b", run / "notes" / f"{TEMPORARY}x"]
-    mine.append(elsewhere / f"{TEMPORARY}1.json")
     for path in (run / f"{TEMPORARY}1.mp4", run / "calls" / "answers" / f"{TEMPORARY}1.json", *mine):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("half")
-    (run / "evidence").symlink_to(elsewhere)
-    (run / "calls" / "linked").symlink_to(elsewhere)
     make_a_run(run)
     with RunFolder(run).opened():
         found = {path for path in tmp_path.rglob("*") if path.is_file()}
     assert found == {run / "run.json", run / ".lock", *mine}
+
+
+@pytest.mark.parametrize("name", ["evidence", "calls/answers", "calls/ledger.jsonl", "log.txt", ".lock"])
+def test_a_run_with_a_link_in_place_of_its_own_files_is_refused(tmp_path: Path, name: str) -> None:
+    victim, run = tmp_path / "victim", tmp_path / "run"
+    victim.write_text("mine")
+    (run / name).parent.mkdir(parents=True)
+    (run / name).symlink_to(victim)
+    for _ in range(2):  # before and after run.json says that it is a run
+        with pytest.raises(PhysPlanError, match="is a symbolic link"), RunFolder(run).opened():
+            pass
+        make_a_run(run)
+    assert victim.read_text() == "mine"
 
 
 @pytest.mark.parametrize("name", [".pre-commit-config.yaml", ".ssh-keys", "plan.json", "holiday.jpg"])

@@ -145,3 +145,10 @@ def test_a_folder_of_somebody_elses_files_is_not_replaced_by_frames(tmp_path: Pa
     with pytest.raises(PhysPlanError, match="holds other files than frames"):
         write_video(tmp_path / "holidays", torch.zeros(2, 3, 8, 8), fps=8)
     assert [path.name for path in tmp_path.rglob("*.png")] == ["beach.png"]
+
+
+@pytest.mark.parametrize("said", ['"<script>"', "-3", "1e400", "null", "[8]"])
+def test_a_rate_that_is_none_is_not_believed(tmp_path: Path, said: str) -> None:
+    write_video(tmp_path / "frames", torch.zeros(2, 3, 8, 8), fps=8)
+    (tmp_path / "frames" / "frames.json").write_text(f'{{"fps": {said}}}')
+    assert read_video(tmp_path / "frames").fps == 0

@@ -6,7 +6,8 @@ import pytest
 import torch
 from PIL import Image, ImageDraw
 
-from physplan.video.fit import Fit, fit_picture, to_tensor
+from physplan.pictures import to_tensor
+from physplan.video.fit import Fit, fit_picture
 
 MODES = ("letterbox", "crop", "stretch")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 
 from physplan import __version__
 from physplan.errors import PhysPlanError
+from physplan.foreign import plain
 from physplan.graph.errors import GraphError
 
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`.
@@ -38,9 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except (PhysPlanError, GraphError) as error:
-        print(f"physplan: {error}", file=sys.stderr)
+        print(f"physplan: {plain(error)}", file=sys.stderr)
         if isinstance(error, PhysPlanError) and (hint := error.hint()):
-            print(hint, file=sys.stderr)
+            print(plain(hint, lines=True), file=sys.stderr)
         return getattr(error, "exit_code", 2)
     except KeyboardInterrupt:
         print("physplan: stopped.", file=sys.stderr)
@@ -50,5 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
-        print(f"physplan: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        where = plain(error.filename or "a file")
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = ": make room and give the same command again; what is done is kept" if full else ""
+        print(f"physplan: {where}: {plain(error.strerror or error)}{remedy}.", file=sys.stderr)
         return 2

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from physplan.foreign import plain
+
 EXAMPLES = """
 examples:
   physplan demo                 # under 5 minutes on two cores: out/demo/demo.png, demo.mp4, three reports
@@ -47,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         left = f", {clock(event.remaining)} left" if event.remaining is not None else ""
         words = f"{what}, {event.stage}: {doing}{left}"
         ending, start = ("\r", "\x1b[2K") if sys.stderr.isatty() else ("\n", "")
-        print(start + words[:150], end=ending, file=sys.stderr, flush=True)
+        print(start + plain(words)[:150], end=ending, file=sys.stderr, flush=True)
 
     quiet_libraries()
     began = time.monotonic()

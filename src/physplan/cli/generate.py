@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from physplan.cli import recipe
 from physplan.errors import PhysPlanError
+from physplan.foreign import plain
 from physplan.runs import layout
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def run(args: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             display.stop()
             print(
-                f"Stopped. The same command goes on where this one was; all is in {folder}.", file=sys.stderr
+                f"Stopped. The same command goes on where this one was; all is in {plain(folder)}.",
+                file=sys.stderr,
             )
             return 130
     _show_result(result, folder)
@@ -138,9 +140,11 @@ def _show_forecast(found: Forecast, pp: Any) -> None:
 
 def _show_result(result: Result, folder: Path) -> None:
     for note in result.notes:
-        print(f"note: {note}")
+        print(f"note: {plain(note)}")
     if result.cost.calls.calls:
         print(f"Calls: {result.cost.calls.calls} answered, {result.cost.usd:.4f} USD in all.")
     seconds = sum(result.cost.seconds.values())
-    print(f"The video is {folder / layout.VIDEO} ({len(result.video)} frames, {seconds:.0f} s of work).")
-    print(f"How it came about: {folder / layout.REPORT}")
+    print(
+        f"The video is {plain(folder / layout.VIDEO)} ({len(result.video)} frames, {seconds:.0f} s of work)."
+    )
+    print(f"How it came about: {plain(folder / layout.REPORT)}")

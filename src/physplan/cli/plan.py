@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from physplan.cli import recipe
 from physplan.errors import PhysPlanError
+from physplan.foreign import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -193,7 +194,7 @@ def _check(path: Path, output: str | None) -> int:
     chain, notes = recheck(path)
     _show_chain(chain)
     for note in notes:
-        print(note)
+        print(plain(note))
     if output:
         _check_output(Path(output))
         chain.save(output)
@@ -216,7 +217,7 @@ def _stats(folder: str) -> int:
     if result.malformed:
         print(f"{result.malformed} answers could not be read as edits; no check applies to them.")
     for path in result.skipped:
-        print(f"{path} cannot be read and is not counted.", file=sys.stderr)
+        print(f"{plain(path)} cannot be read and is not counted.", file=sys.stderr)
     return 0
 
 
@@ -226,7 +227,7 @@ def _show_chain(chain: EventChain) -> None:
     _console().print(plan_table(chain))
     for index, event in enumerate(chain.events, start=1):
         if event.instruction:
-            print(f"keyframe {index}: {event.instruction}")
+            print(f"keyframe {index}: {plain(event.instruction)}")
 
 
 def _console() -> Console:
@@ -239,7 +240,7 @@ def _console() -> Console:
 def _show_step(step: Step) -> None:
     where = f" event {step.event}" if step.event else ""
     again = f", attempt {step.attempt}" if step.attempt > 1 else ""
-    print(f"{step.stage}{where}{again}: {step.message}", file=sys.stderr, flush=True)
+    print(f"{step.stage}{where}{again}: {plain(step.message)}", file=sys.stderr, flush=True)
 
 
 def _show_call(call: CallRecord) -> None:
@@ -247,15 +248,11 @@ def _show_call(call: CallRecord) -> None:
     pictures = f" and {len(call.request.images)} picture(s)" if call.request.images else ""
     print(
         f"--- {call.request.purpose}: asked {call.request.model} with{pictures or ' no picture'}:\n"
-        f"{call.request.text}\n--- {origin} ({call.key[:12]}):\n{_plain(call.reply.text)}\n---",
+        f"{plain(call.request.text, lines=True)}\n--- {origin} ({call.key[:12]}):\n"
+        f"{plain(call.reply.text, lines=True)}\n---",
         file=sys.stderr,
         flush=True,
     )
-
-
-def _plain(text: str) -> str:
-    """Without control characters: a reply must not move the cursor or recolour the terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _show_cost(calls: Path) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.text import Text
 
+from physplan.foreign import plain
 from physplan.pipeline.events import RunEvent
 from physplan.runs import layout
 
@@ -30,10 +31,10 @@ class Display:
         self.folder = folder
         self.console = Console(stderr=True, highlight=False)
         self.bars = Progress(
-            TextColumn("{task.description:16}"),
+            TextColumn("{task.description:16}", markup=False),
             BarColumn(bar_width=28),
             _Left(),
-            TextColumn("[dim]{task.fields[words]}"),
+            TextColumn("{task.fields[words]}", style="dim", markup=False),
             console=self.console,
             transient=False,
         )
@@ -66,14 +67,19 @@ class Display:
             self.bars.update(task, total=1, completed=1, words="as it was", left=None)
         elif event.kind == "finished":
             whole = self.bars.tasks[task].total or 1
-            self.bars.update(task, total=whole, completed=whole, words=event.message[:200], left=None)
+            self.bars.update(task, total=whole, completed=whole, words=plain(event.message)[:200], left=None)
         else:
             total = event.total or None
             self.bars.update(
-                task, total=total, completed=event.done, words=event.message[:200], left=event.remaining
+                task,
+                total=total,
+                completed=event.done,
+                words=plain(event.message)[:200],
+                left=event.remaining,
             )
             if event.stage == "latents" and event.done == 0:
-                self.bars.console.print(f"[dim]preview while sampling: {self.folder / layout.PREVIEW}")
+                path = plain(self.folder / layout.PREVIEW)
+                self.bars.console.print(Text(f"preview while sampling: {path}", style="dim"))
 
     def _print(self, event: RunEvent) -> None:
         now = time.monotonic()
@@ -82,7 +88,7 @@ class Display:
         self._last_line = now
         words = {"kept": "as it was", "started": "started", "finished": "finished"}.get(event.kind, "")
         left = f", {clock(event.remaining)} left" if event.remaining is not None else ""
-        parts = "; ".join(part for part in (words, event.message) if part)
+        parts = "; ".join(part for part in (words, plain(event.message)) if part)
         print(f"{NAMES[event.stage]}: {parts}{left}", file=sys.stderr, flush=True)
 
 

@@ -24,8 +24,9 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from physplan.foreign import plain
     from physplan.report import write_report
     from physplan.runs import RunFolder
 
-    print(f"The report is {write_report(RunFolder(args.run_folder))}")
+    print(f"The report is {plain(write_report(RunFolder(args.run_folder)))}")
     return 0

@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
     from physplan.drawing.table import plan_table
     from physplan.errors import PhysPlanError
+    from physplan.foreign import plain
     from physplan.graph import EventChain
 
     for output in args.output:
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
             _write(chain, Path(output))
         except OSError as error:
             raise PhysPlanError(f"{output}: cannot be written: {error.strerror or error}") from error
-        console.print(f"Picture: {output}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"Picture: {plain(output)}", markup=False, highlight=False, soft_wrap=True)
     return 0
 
 

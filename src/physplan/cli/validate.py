@@ -6,6 +6,8 @@ import argparse
 import json
 from typing import Any
 
+from physplan.foreign import plain
+
 _EXAMPLES = """\
 examples:
   physplan validate --graph graph.json --delta delta.json --edits edits.json
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"accepted": not violations, "violations": found}, indent=2, ensure_ascii=False))
     elif violations:
         for violation in violations:
-            print(f"{violation.check}: {violation.message}")
+            print(f"{violation.check}: {plain(violation.message)}")
         print(f"Rejected: {len(violations)} violation{'s' if len(violations) > 1 else ''}.")
     else:
         print(f"Accepted: {len(edits)} edit{'s' if len(edits) != 1 else ''} pass all four checks.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from physplan.drawing.cards import Card, Mark
 from physplan.drawing.paths import draw_path
-from physplan.drawing.shapes import Rect, Shape, Text, text_width, wrap
+from physplan.drawing.shapes import Rect, Shape, Text, fitting, text_width, wrap
 
 CARD = 236.0  # width of a card
 PAD = 11.0
@@ -84,8 +84,7 @@ def draw_card(card: Card, left: float, top: float) -> list[Shape]:
 
 
 def _fit(text: str, size: float, width: float, bold: bool = False) -> str:
-    if text_width(text, size, bold) <= width:
+    if (count := fitting(text, size, width, bold)) >= len(text):
         return text
-    while text and text_width(text + "…", size, bold) > width:
-        text = text[:-1]
-    return text + "…" if text else ""
+    count = fitting(text[:count], size, width - text_width("…", size, bold), bold)
+    return f"{text[:count]}…" if count > 0 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,6 +11,7 @@ from physplan.graph import (
     Consume,
     Event,
     EventChain,
+    GraphEdit,
     Link,
     Motion,
     Node,
@@ -44,8 +46,13 @@ class Card:
 
 
 def first_cards(graph: StateGraph) -> dict[str, Card]:
+    told: dict[str, list[str]] = {}
+    for edge in graph.edges:
+        teller = told_by(edge.a, edge.r, edge.b)
+        told.setdefault(teller, []).append(relation_words(teller, edge.a, edge.r, edge.b))
     return {
-        node.id: Card(node.id, node.category, Mark.FIRST, facts=_facts(node, graph)) for node in graph.nodes
+        node.id: Card(node.id, node.category, Mark.FIRST, facts=(*_attributes(node), *told.get(node.id, ())))
+        for node in graph.nodes
     }
 
 
@@ -54,9 +61,16 @@ def event_cards(before: StateGraph, event: Event) -> dict[str, Card]:
     spawns = {edit.id: edit for edit in event.edits if isinstance(edit, Spawn)}
     gone = {edit.o for edit in event.edits if isinstance(edit, Consume)}
     scope = set(event.delta.objects()) | set(spawns)
+    edits: dict[str, list[GraphEdit]] = {}
+    for edit in event.edits:
+        for target in dict.fromkeys(edit.targets()):
+            edits.setdefault(target, []).append(edit)
     cards: dict[str, Card] = {}
     for node in (*before.nodes, *(event.graph.node(id) for id in spawns)):
-        changes = _changes(node.id, before, event, scope)
+        changes = _changes(node.id, before, edits.get(node.id, ()), scope)
+        if not (changes or node.id in gone or node.id in spawns):
+            cards[node.id] = Card(node.id, node.category, Mark.SAME)
+            continue
         moving = motion_of(node.id, before, event.delta, event.edits, event.motion)
         if node.id in gone:
             cards[node.id] = Card(node.id, node.category, Mark.GONE, (("gone", None),), motion=moving)
@@ -66,18 +80,8 @@ def event_cards(before: StateGraph, event: Event) -> dict[str, Card]:
                 node.id, node.category, Mark.NEW, (came, *changes), _attributes(node), moving
             )
         else:
-            cards[node.id] = (
-                Card(node.id, node.category, Mark.CHANGED, changes, motion=moving)
-                if changes
-                else Card(node.id, node.category, Mark.SAME)
-            )
+            cards[node.id] = Card(node.id, node.category, Mark.CHANGED, changes, motion=moving)
     return cards
-
-
-def _facts(node: Node, graph: StateGraph) -> tuple[str, ...]:
-    edges = [edge for edge in graph.edges_of(node.id) if told_by(edge.a, edge.r, edge.b) == node.id]
-    relations = [relation_words(node.id, edge.a, edge.r, edge.b) for edge in edges]
-    return (*_attributes(node), *relations)
 
 
 def _attributes(node: Node) -> tuple[str, ...]:
@@ -85,11 +89,11 @@ def _attributes(node: Node) -> tuple[str, ...]:
 
 
 def _changes(
-    id: str, before: StateGraph, event: Event, scope: set[str]
+    id: str, before: StateGraph, edits: Sequence[GraphEdit], scope: set[str]
 ) -> tuple[tuple[str, str | None], ...]:
     """What the event does to one object, each with what was before."""
     changes: list[tuple[str, str | None]] = []
-    for edit in event.edits:
+    for edit in edits:
         if isinstance(edit, Update) and edit.o == id:
             was = before.node(id).attributes.get(edit.key) if id in before else None
             changes.append((f"{key_words(edit.key)}: {edit.value}", was and f"was {was}"))
@@ -111,22 +115,21 @@ def row_order(chain: EventChain) -> list[str]:
     for id in first_seen:
         if id in holders:
             held.setdefault(holders[id], []).append(id)
+    made: dict[str, list[str]] = {}
+    for id, node in first_seen.items():
+        if node.source is not None and id not in holders:
+            made.setdefault(node.source, []).append(id)
     order: list[str] = []
     placed: set[str] = set()
-
-    def place(id: str) -> None:
-        if id in placed:
-            return
-        placed.add(id)
-        for child in held.get(id, ()):
-            place(child)
-        order.append(id)
-        for new in (node.id for node in first_seen.values() if node.source == id and node.id not in holders):
-            place(new)
-
-    for id in first_seen:
-        if id not in holders:
-            place(id)
-    for id in first_seen:  # what holds each other in turn over time
-        place(id)
+    # First what nothing holds; then what holds each other in turn over time.
+    waiting = [(id, False) for id in reversed([*(i for i in first_seen if i not in holders), *first_seen])]
+    while waiting:
+        id, leaving = waiting.pop()
+        if leaving:  # all that it holds is above it: now itself, then what came from it
+            order.append(id)
+            waiting += [(new, False) for new in reversed(made.get(id, []))]
+        elif id not in placed:
+            placed.add(id)
+            waiting.append((id, True))
+            waiting += [(child, False) for child in reversed(held.get(id, []))]
     return order

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+
 from physplan.drawing.boxes import GREEN, RED, SLATE, card_height
 from physplan.drawing.cards import Card
 from physplan.drawing.shapes import Line
@@ -9,6 +11,7 @@ from physplan.graph import Edge, EventChain, Link, Unlink
 
 LANE = 11.0  # distance between lines that run side by side
 STUB = 14.0  # from a card to the first lane
+MOST_LANES = 24  # what finds no lane of its own shares the last
 # For each joint and end: which of how many joints of that card it is.
 Ports = dict[tuple[Edge, str], tuple[int, int]]
 
@@ -36,26 +39,35 @@ def find_joints(chain: EventChain, i: int) -> dict[Edge, str]:
 
 
 def assign_lanes(edges: dict[Edge, str], rows: list[str]) -> dict[Edge, int]:
-    """Short joints next to the cards, longer ones further out, so that none lies on another."""
+    """Short joints next to the cards, longer ones further out, so that few lie on another."""
     place = {id: i for i, id in enumerate(rows)}
     lanes: dict[Edge, int] = {}
-    spans: list[list[tuple[int, int]]] = []
+    spans: list[list[tuple[int, int]]] = [[] for _ in range(MOST_LANES)]  # of each lane, sorted
     for edge in sorted(edges, key=lambda e: (abs(place[e.a] - place[e.b]), place[e.a], place[e.b], e.r)):
-        low, high = sorted((place[edge.a], place[edge.b]))
-        lane = 0
-        while lane < len(spans) and any(low < h and l < high for l, h in spans[lane]):
-            lane += 1
-        spans[lane:] = [[*(spans[lane] if lane < len(spans) else []), (low, high)], *spans[lane + 1 :]]
+        span = (min(place[edge.a], place[edge.b]), max(place[edge.a], place[edge.b]))
+        lane = next((i for i, taken in enumerate(spans) if _is_free(taken, span)), MOST_LANES)
+        if lane < MOST_LANES:
+            insort(spans[lane], span)
         lanes[edge] = lane
     return lanes
+
+
+def _is_free(taken: list[tuple[int, int]], span: tuple[int, int]) -> bool:
+    """Whether a lane, whose spans do not overlap, has room for one more: only its neighbours can be in it."""
+    at = bisect_left(taken, span)
+    before_is_over = at == 0 or taken[at - 1][1] <= span[0]
+    return before_is_over and (at == len(taken) or taken[at][0] >= span[1])
 
 
 def spread_ports(edges: dict[Edge, str], rows: list[str]) -> Ports:
     """For each joint and end its place along the card's side: what goes up leaves above what goes down."""
     place = {id: i for i, id in enumerate(rows)}
     ports: Ports = {}
-    for id in {end for edge in edges for end in (edge.a, edge.b)}:
-        mine = [edge for edge in edges if id in (edge.a, edge.b)]
+    of: dict[str, list[Edge]] = {}
+    for edge in edges:
+        for end in dict.fromkeys((edge.a, edge.b)):
+            of.setdefault(end, []).append(edge)
+    for id, mine in of.items():
 
         def outwards(edge: Edge, id: str = id) -> tuple[int, int, str]:
             steps = place[edge.a] + place[edge.b] - 2 * place[id]

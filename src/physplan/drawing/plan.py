@@ -20,15 +20,23 @@ from physplan.drawing.boxes import (
 from physplan.drawing.cards import Mark, event_cards, first_cards, row_order
 from physplan.drawing.joints import JOINTS, LANE, STUB, assign_lanes, draw_joint, find_joints, spread_ports
 from physplan.drawing.shapes import Line, Picture, Rect, Shape, Text, text_width, wrap
+from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 
 MARGIN = 36.0
 GAP = 20.0  # between a column's cards and the next column's lanes
 ROW_GAP = 16.0
+MOST_CARDS = 20_000
 RULE = "#e5e8ee"
 
 
 def draw_plan(chain: EventChain) -> Picture:
+    count = sum(len(graph) for graph in chain.graphs)
+    if count > MOST_CARDS:
+        raise PhysPlanError(
+            f"The plan has {count} objects over all its states, too many to draw (at most {MOST_CARDS}): "
+            "leave out objects that nothing happens to."
+        )
     columns = [first_cards(chain.graph)]
     columns += [event_cards(before, event) for before, event in zip(chain.graphs, chain.events, strict=False)]
     rows = [id for id in row_order(chain) if any(id in cards for cards in columns)]

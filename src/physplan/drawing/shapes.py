@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -75,9 +76,10 @@ def wrap(text: str, size: float, width: float, bold: bool = False) -> list[str]:
     """Lines of at most `width`; a word that is longer by itself is broken."""
     lines: list[str] = []
     line = ""
+    most = _most(size, width)
     for word in text.split():
         joined = f"{line} {word}" if line else word
-        if text_width(joined, size, bold) <= width:
+        if len(joined) <= most and text_width(joined, size, bold) <= width:
             line = joined
             continue
         if line:
@@ -87,11 +89,26 @@ def wrap(text: str, size: float, width: float, bold: bool = False) -> list[str]:
     return [*lines, line] if line else lines
 
 
+def fitting(text: str, size: float, width: float, bold: bool = False) -> int:
+    """How many of the first characters fit. Long texts are not measured beyond what could fit at all."""
+    return (
+        bisect_right(
+            range(min(len(text), _most(size, width)) + 1),
+            width,
+            key=lambda count: text_width(text[:count], size, bold),
+        )
+        - 1
+    )
+
+
+def _most(size: float, width: float) -> int:
+    """No character is narrower than a sixth of its height."""
+    return int(6 * width / size) + 1
+
+
 def _break(word: str, size: float, width: float, bold: bool) -> list[str]:
     pieces = []
-    while text_width(word, size, bold) > width and len(word) > 1:
-        fits = (i for i in range(len(word) - 1, 1, -1) if text_width(word[:i], size, bold) <= width)
-        cut = next(fits, 1)
+    while (cut := max(1, fitting(word, size, width, bold))) < len(word):
         pieces.append(word[:cut])
         word = word[cut:]
     return [*pieces, word]

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from physplan.drawing.cards import first_cards
 from physplan.drawing.words import edit_words
+from physplan.foreign import plain
 from physplan.graph import Consume, EventChain, GraphEdit, Motion, Spawn
 
 _COLOURS = {"Spawn": "green", "Consume": "red", "Link": "cyan", "Unlink": "magenta", "Update": "yellow"}
@@ -15,7 +16,7 @@ _COLOURS = {"Spawn": "green", "Consume": "red", "Link": "cyan", "Unlink": "magen
 
 def plan_table(chain: EventChain) -> RenderableType:
     """The objects of the first frame, then the events: states, rules, edits, when."""
-    title = Text(f"“{chain.prompt}”", style="bold")
+    title = Text(f"“{plain(chain.prompt)}”", style="bold")
     title.append(f"   {chain.num_frames} frames", style="not bold dim")
     return Group(title, _objects(chain), _events(chain), _net(chain))
 

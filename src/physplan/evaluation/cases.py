@@ -27,6 +27,12 @@ from typing import IO, Any
 from physplan.errors import PhysPlanError
 from physplan.evaluation.provenance import file_digest
 from physplan.files import write_json
+from physplan.foreign import inside, read_file
+from physplan.graph.parsing import parse_json
+from physplan.graph.reading import Limits, read_list, read_object, read_string
+
+MAX_RESULT = 500_000_000  # bytes: a list of many cases, or one case with many measurements
+LIMITS = Limits(max_bytes=MAX_RESULT, max_depth=60, max_entries=50_000_000)
 
 LOG = logging.getLogger(__name__)
 
@@ -86,14 +92,14 @@ class CaseStore:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def directory(self, case: Case) -> Path:
-        return self.folder / "cases" / case.stem
+        return inside(self.folder, f"cases/{case.stem}")
 
     def result(self, case: Case) -> Mapping[str, Any] | None:
         """The stored record of the case, or None. A damaged one is named, once, and counts as none."""
         if case.stem not in self._known:
-            path = self.directory(case) / "result.json"
+            path = inside(self.directory(case), "result.json")
             try:
-                record = json.loads(path.read_bytes())
+                record = parse_json(read_file(path, limit=MAX_RESULT, links=False), LIMITS)
                 fault = find_fault(record, case, path.parent)
             except FileNotFoundError:
                 return None
@@ -112,7 +118,7 @@ class CaseStore:
         """Take the case, or None when another process is doing it just now."""
         directory = self.directory(case)
         directory.mkdir(parents=True, exist_ok=True)
-        file = (directory / "claim").open("ab", buffering=0)  # closing it has nothing left to write
+        file = inside(directory, "claim").open("ab", buffering=0)  # closing it has nothing left to write
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -152,15 +158,9 @@ class CaseStore:
     def manifest(self) -> list[Case]:
         path = self.folder / "manifest.json"
         try:
-            return [
-                Case(
-                    name=entry["name"],
-                    identity=entry["identity"],
-                    group=entry.get("group") or entry["identity"].get("arm", ""),  # as older folders say it
-                )
-                for entry in json.loads(path.read_text(encoding="utf-8"))
-            ]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            content = parse_json(read_file(path, limit=MAX_RESULT, links=False), LIMITS)
+            return [_case(entry, f"$[{i}]") for i, entry in enumerate(read_list(content, "$", 10_000_000))]
+        except (OSError, ValueError) as error:
             raise PhysPlanError(
                 f"{path} is not the list of cases of a benchmark ({error}); give the folder of a run."
             ) from error
@@ -203,12 +203,26 @@ def find_fault(record: Any, case: Case, directory: Path) -> str | None:
         return "it belongs to another case"
     if "checksum" in record and record["checksum"] != checksum(record):
         return "its checksum does not fit"
-    for name, digest in record.get("files", {}).items():
-        if not (directory / name).is_file():
+    files = record.get("files", {})
+    if not isinstance(files, dict) or not isinstance(record.get("seconds"), int | float):
+        return "it is of another kind"
+    for name, digest in files.items():
+        if not inside(directory, name).is_file():
             return f"{name} is not beside it"
         if file_digest(directory / name) != digest:
             return f"{name} beside it has changed"
     return None
+
+
+def _case(value: object, at: str) -> Case:
+    fields = read_object(value, at, ("name", "identity"), ("group",))
+    read_object(fields["identity"], f"{at}.identity")
+    group = fields.get("group") or fields["identity"].get("arm", "")  # as older folders say it
+    return Case(
+        name=read_string(fields["name"], f"{at}.name"),
+        identity=fields["identity"],
+        group=read_string(group, f"{at}.group"),
+    )
 
 
 def check_unique(cases: Sequence[Case]) -> None:

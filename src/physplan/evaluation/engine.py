@@ -35,10 +35,14 @@ class EngineConfig:
     cpus_per_worker: float = 1
     gpus_per_worker: float = 0
     poll_seconds: float = 0.2
+    case_seconds: float | None = None  # a worker process that takes longer for one case is replaced
+    silent_seconds: float = 300  # as is one that shows no sign of life for so long: stopped, or hung
 
     def __post_init__(self) -> None:
         if self.workers < 1:
             raise PhysPlanError(f"--workers {self.workers}: give at least one worker.")
+        if self.case_seconds is not None and not self.case_seconds > 0:
+            raise PhysPlanError(f"--case-seconds {self.case_seconds}: give a number of seconds above 0.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +141,7 @@ def _open_pool(setup: Setup, store: CaseStore, config: EngineConfig, *, tasks: i
     if config.workers > 1:
         from physplan.evaluation.workers import ProcessPool
 
-        return ProcessPool(setup, workers=min(config.workers, tasks))
+        return ProcessPool(setup, workers=min(config.workers, tasks), config=config)
     return SerialPool(setup)
 
 

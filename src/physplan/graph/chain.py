@@ -16,7 +16,7 @@ from physplan.graph.motion import Motion, motions_from_json, motions_to_json
 from physplan.graph.moving import check_motion
 from physplan.graph.net import net_difference
 from physplan.graph.parsing import parse_file, parse_json
-from physplan.graph.reading import Limits, located, read_integer, read_list, read_object
+from physplan.graph.reading import Limits, located, read_integer, read_list, read_object, read_string
 from physplan.graph.state import Node, StateGraph
 from physplan.graph.timing import anchors
 
@@ -158,7 +158,7 @@ class EventChain:
 
     @classmethod
     def from_json(
-        cls, value: object, *, limits: Limits = Limits.NONE, recompute: bool = False, at: str = "$"
+        cls, value: object, *, limits: Limits = Limits.FILE, recompute: bool = False, at: str = "$"
     ) -> EventChain:
         """Read a plan and check all of it.
 
@@ -172,6 +172,7 @@ class EventChain:
             raise ParseError(
                 f"{at}.schema_version", f"this version reads schema {SCHEMA_VERSION}, not {version}"
             )
+        read_string(fields["prompt"], f"{at}.prompt", limits.max_text)
         with located(f"{at}.prompt"):
             _require_prompt(fields["prompt"])
         num_frames = read_integer(fields["num_frames"], f"{at}.num_frames")
@@ -194,8 +195,8 @@ class EventChain:
         ]
         instructions = [entry.get("instruction") for entry in entries]
         for i, instruction in enumerate(instructions):
-            if not isinstance(instruction, str | None):
-                raise ParseError(f"{at}.events[{i}].instruction", "must be a string")
+            if instruction is not None:
+                read_string(instruction, f"{at}.events[{i}].instruction", limits.max_text)
         read_object(provenance := fields.get("provenance", {}), f"{at}.provenance")
         with located(f"{at}.events"):
             chain = cls.build(
@@ -219,7 +220,7 @@ class EventChain:
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], *, limits: Limits = Limits.NONE, recompute: bool = False
+        cls, path: str | os.PathLike[str], *, limits: Limits = Limits.FILE, recompute: bool = False
     ) -> EventChain:
         def parse(text: bytes, limits: Limits) -> EventChain:
             return cls.from_json(parse_json(text, limits), limits=limits, recompute=recompute)

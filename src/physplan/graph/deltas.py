@@ -46,7 +46,7 @@ class StateChange:
         return value if self.new_object is None else {**value, "new_object": self.new_object.to_json()}
 
     @classmethod
-    def from_json(cls, value: Any, *, limits: Limits = Limits.NONE, at: str = "$") -> StateChange:
+    def from_json(cls, value: Any, *, limits: Limits = Limits.FILE, at: str = "$") -> StateChange:
         fields = read_object(value, at, ("object", "state", "rule"), ("new_object",))
         read_text(fields["object"], f"{at}.object", limits.max_value)
         for name in ("state", "rule"):
@@ -95,7 +95,7 @@ class PhysicalDelta:
         return {"states": [state.to_json() for state in self.states], "fraction": self.fraction}
 
     @classmethod
-    def from_json(cls, value: object, *, limits: Limits = Limits.NONE, at: str = "$") -> PhysicalDelta:
+    def from_json(cls, value: object, *, limits: Limits = Limits.FILE, at: str = "$") -> PhysicalDelta:
         """One entry of prompt 2's `deltas`."""
         fields = read_object(value, at, ("states", "fraction"))
         entries = read_list(fields["states"], f"{at}.states", limits.max_nodes)

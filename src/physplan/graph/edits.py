@@ -142,7 +142,7 @@ OPERATORS: Mapping[str, type[GraphEdit]] = {
 _OPTIONAL = {"Spawn": ("source", "category", "attributes")}
 
 
-def edit_from_json(value: object, *, limits: Limits = Limits.NONE, at: str = "$") -> GraphEdit:
+def edit_from_json(value: object, *, limits: Limits = Limits.FILE, at: str = "$") -> GraphEdit:
     """One entry of prompt 3's `edits`."""
     op = read_object(value, at).get("op")
     operator = OPERATORS.get(op) if isinstance(op, str) else None
@@ -171,7 +171,7 @@ def edits_to_json(edits: Iterable[GraphEdit]) -> list[dict[str, Any]]:
     return [edit.to_json() for edit in edits]
 
 
-def edits_from_json(value: object, *, limits: Limits = Limits.NONE, at: str = "$") -> tuple[GraphEdit, ...]:
+def edits_from_json(value: object, *, limits: Limits = Limits.FILE, at: str = "$") -> tuple[GraphEdit, ...]:
     """A list of edits, as in prompt 3's `edits`."""
     entries = read_list(value, at, limits.max_edits)
     return tuple(edit_from_json(entry, limits=limits, at=f"{at}[{i}]") for i, entry in enumerate(entries))

@@ -139,7 +139,7 @@ def motion(o: str, law: str, **parameters: Value) -> Motion:
     return Motion(o, law, tuple(sorted(parameters.items())))
 
 
-def motions_from_json(value: object, *, limits: Limits = Limits.NONE, at: str = "$") -> tuple[Motion, ...]:
+def motions_from_json(value: object, *, limits: Limits = Limits.FILE, at: str = "$") -> tuple[Motion, ...]:
     """An event's `motion`: [{"o": ..., "law": ..., parameters}]. Unknown laws are left to the checks."""
     entries = read_list(value, at, limits.max_nodes)
     return tuple(_motion_from_json(entry, limits, f"{at}[{i}]") for i, entry in enumerate(entries))

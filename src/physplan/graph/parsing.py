@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from physplan.foreign import read_file
 from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import GraphEdit, edits_from_json
 from physplan.graph.errors import LimitError, ParseError
@@ -75,11 +76,11 @@ def parse_json(text: str | bytes, limits: Limits = _DEFAULT) -> Any:
 
 
 def parse_file(
-    path: str | os.PathLike[str], parse: Callable[[bytes, Limits], T], limits: Limits = Limits.NONE
+    path: str | os.PathLike[str], parse: Callable[[bytes, Limits], T], limits: Limits = Limits.FILE
 ) -> T:
     """`parse` a file, read no further than the limit; errors name the file and the place in it."""
-    with in_file(path), open(path, "rb") as file:
-        return parse(file.read(limits.max_bytes + 1), limits)
+    with in_file(path):
+        return parse(read_file(path, limit=limits.max_bytes), limits)
 
 
 def parse_graph(reply: object, limits: Limits = _DEFAULT) -> StateGraph:

@@ -17,7 +17,7 @@ from physplan.graph.vocabulary import suggest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much a reply may hold. The defaults are for models' replies; `Limits.NONE` is for our own files."""
+    """How much a reply may hold. The defaults are for models' replies; `Limits.FILE` is for plans."""
 
     max_bytes: int = 1_000_000
     max_depth: int = 16
@@ -29,19 +29,19 @@ class Limits:
     max_edits: int = 200
     max_events: int = 7
 
-    NONE: ClassVar[Limits]
+    FILE: ClassVar[Limits]
 
 
-Limits.NONE = Limits(
-    max_bytes=100_000_000,
-    max_depth=100,
-    max_entries=20_000_000,
-    max_value=10_000,
-    max_text=100_000,
-    max_nodes=100_000,
-    max_edges=1_000_000,
-    max_edits=1_000_000,
-    max_events=10_000,
+Limits.FILE = Limits(
+    max_bytes=50_000_000,
+    max_depth=60,
+    max_entries=2_000_000,
+    max_value=1_000,
+    max_text=10_000,
+    max_nodes=2_000,
+    max_edges=20_000,
+    max_edits=2_000,
+    max_events=100,
 )
 
 
@@ -120,6 +120,15 @@ def read_text(value: object, at: str, limit: int) -> str:
     if problem := text_problem(value):
         raise ParseError(at, problem)
     assert isinstance(value, str)
+    return value
+
+
+def read_string(value: object, at: str, limit: int = 100_000) -> str:
+    """Any text of a bounded length, empty and of several lines too: to be shown, not to be a name."""
+    if not isinstance(value, str):
+        raise ParseError(at, f"must be a string, not {describe(value)}")
+    if len(value) > limit:
+        raise LimitError(at, f"has {len(value)} characters, the limit is {limit}: shorten it")
     return value
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -56,7 +56,7 @@ class Node:
         return value if self.source is None else {**value, "source": self.source}
 
     @classmethod
-    def from_json(cls, value: object, *, limits: Limits = Limits.NONE, at: str = "$") -> Node:
+    def from_json(cls, value: object, *, limits: Limits = Limits.FILE, at: str = "$") -> Node:
         fields = read_object(value, at, required=("id", "category"), optional=("attributes", "source"))
         for name in fields.keys() & {"id", "category", "source"}:
             read_text(fields[name], f"{at}.{name}", limits.max_value)
@@ -110,12 +110,18 @@ class Edge:
         return {"a": self.a, "r": self.r, "b": self.b}
 
     @classmethod
-    def from_json(cls, value: object, *, limits: Limits = Limits.NONE, at: str = "$") -> Edge:
+    def from_json(cls, value: object, *, limits: Limits = Limits.FILE, at: str = "$") -> Edge:
         fields = read_object(value, at, required=("a", "r", "b"))
         for name in ("a", "r", "b"):
             read_text(fields[name], f"{at}.{name}", limits.max_value)
         with located(at):
             return cls(fields["a"], fields["r"], fields["b"])
+
+
+def _path(ids: Sequence[str]) -> str:
+    """A walk in words; the middle of a long one is left out."""
+    shown = ids if len(ids) <= 12 else [*ids[:6], "...", *ids[-5:]]
+    return " -> ".join(shown)
 
 
 class StateGraph:
@@ -145,9 +151,7 @@ class StateGraph:
                     )
         for relation in ACYCLIC:
             if cycle := find_cycle(self.below(relation)):
-                raise InvalidGraph(
-                    f"{relation} runs in a circle, {' -> '.join(cycle)}: remove one of these edges"
-                )
+                raise InvalidGraph(f"{relation} runs in a circle, {_path(cycle)}: remove one of these edges")
 
     @classmethod
     def _trusted(cls, nodes: dict[str, Node], edges: frozenset[Edge]) -> StateGraph:
@@ -177,7 +181,7 @@ class StateGraph:
             return self._nodes[id]
         except KeyError:
             raise InvalidGraph(
-                f"the graph has no node {shorten(str(id))}: it has {', '.join(self._nodes)}"
+                f"the graph has no node {shorten(str(id))}: {suggest(str(id)[:80], self._nodes)}"
             ) from None
 
     def edges_of(self, id: str) -> tuple[Edge, ...]:
@@ -221,7 +225,7 @@ class StateGraph:
         }
 
     @classmethod
-    def from_json(cls, value: object, *, limits: Limits = Limits.NONE, at: str = "$") -> StateGraph:
+    def from_json(cls, value: object, *, limits: Limits = Limits.FILE, at: str = "$") -> StateGraph:
         fields = read_object(value, at, required=("nodes",), optional=("edges",))
         nodes = read_list(fields["nodes"], f"{at}.nodes", limits.max_nodes)
         edges = read_list(fields.get("edges", []), f"{at}.edges", limits.max_edges)

@@ -107,4 +107,5 @@ def suggest(name: str, known: Iterable[str]) -> str:
     options = list(known)
     if close := difflib.get_close_matches(name, options, n=1, cutoff=0.5):
         return f"did you mean {close[0]!r}?"
-    return f"use one of: {', '.join(options)}"
+    more = f" and {len(options) - 20} more" if len(options) > 20 else ""
+    return f"use one of: {', '.join(options[:20])}{more}"

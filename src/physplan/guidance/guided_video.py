@@ -14,6 +14,7 @@ from physplan.guidance.records import GuidanceResult, OnProgress
 from physplan.guidance.sampler import guided_sample
 from physplan.perception.evidence import Evidence
 from physplan.perception.protocol import DepthEstimator, FeatureEncoder
+from physplan.video.checkpoint import Checkpoint
 from physplan.video.protocol import Conditioning, VideoModel
 
 
@@ -28,6 +29,7 @@ def guide(
     config: GuidanceConfig,
     generator: torch.Generator,
     on_progress: OnProgress | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> GuidanceResult:
     """Sample the video's clean latents so that it goes through the states of `chain` (section 3.2).
 
@@ -65,4 +67,5 @@ def guide(
         generator=generator,
         bystanders=bystanders,
         on_progress=on_progress,
+        checkpoint=checkpoint,
     )

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from physplan.guidance.measurement import Measured
 from physplan.guidance.objective import Objective
-from physplan.guidance.records import TermRecord
+from physplan.guidance.records import TermRecord, seconds
 from physplan.guidance.regions import pool
 from physplan.guidance.selection import TermSpec
 from physplan.video.frames import Window
@@ -63,6 +63,7 @@ class Preview:
     active: tuple[Active, ...]
     idle: tuple[TermRecord, ...]  # terms without a gradient: satisfied or skipped
     regions: Mapping[str, Tensor | None]  # on the latent grid, of every measured term, by event and term
+    decoding_seconds: float  # what D took
 
     def back(self, cotangent: Cotangent, *, again: bool = False) -> Tensor:
         """Pass back through encoder and decoder to the latent slice; `again` when more passes follow."""
@@ -87,8 +88,10 @@ def look(
     """Decode the window's frame from `clean` (detached), and measure it from what the encoder sees."""
     event, window, objective = at.event, at.window, at.objective
     latents = clean[:, :, window.latents].clone().requires_grad_()
+    begun = seconds(latents.device)
     with torch.enable_grad():
         frame = model.decode_window(shrink(latents, downscale), window)
+        decoded = seconds(latents.device)
         encoded = objective.encode(event, frame)
         leaves = {name: tensor.detach().requires_grad_() for name, tensor in encoded.items()}
         measured = objective.measure(event, leaves, progress)
@@ -113,6 +116,7 @@ def look(
         encoded=encoded,
         active=tuple(active),
         idle=tuple(idle),
+        decoding_seconds=decoded - begun,
         regions={term.spec.label: regions[term.spec] for term in measured if term.value is not None},
     )
 

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
 from physplan.guidance.selection import TermSpec
 
 Stage = Literal["layout", "detail", "unguided"]
 Ended = Literal["finished", "unguided by request", "stopped by request"]
+
+
+def seconds(device: torch.device) -> float:
+    """The clock, once the device has done what it was asked for: else the wrong part would pay."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seconds:
+    """Where the time of a run went, as the paper's table of runtimes has it."""
+
+    previews: float = 0.0  # decoded for guidance
+    backpropagation: float = 0.0  # the rest of the guided repeats: denoiser, measurement, gradients
+    sampling: float = 0.0  # the reverse steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +90,7 @@ class GuidanceResult:
     latents: Tensor  # clean latents [1, C, F, H, W], ready to decode
     steps: tuple[StepRecord, ...]
     ended: Ended = "finished"
+    seconds: Seconds = field(default_factory=Seconds)
     regions: Mapping[str, Tensor] = field(default_factory=dict)  # each term's last one, by its label: [h, w]
 
     def skipped(self) -> dict[str, int]:
@@ -88,6 +107,21 @@ class GuidanceResult:
             "skipped": self.skipped(),
             "steps": [_plain(asdict(step)) for step in self.steps],
         }
+
+
+def read_steps(written: list[dict[str, Any]]) -> list[StepRecord]:
+    """The steps of `GuidanceResult.to_json`, read back."""
+    return [
+        StepRecord(
+            **{
+                **step,
+                "terms": tuple(
+                    TermRecord(**{**term, "objects": tuple(term["objects"])}) for term in step["terms"]
+                ),
+            }
+        )
+        for step in written
+    ]
 
 
 def _plain(value: Any) -> Any:

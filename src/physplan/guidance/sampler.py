@@ -10,8 +10,20 @@ from torch import Tensor
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.gradients import Direction
 from physplan.guidance.objective import Objective
-from physplan.guidance.records import Ended, GuidanceResult, OnProgress, Progress, Stage, StepRecord, StopRun
+from physplan.guidance.records import (
+    Ended,
+    GuidanceResult,
+    OnProgress,
+    Progress,
+    Seconds,
+    Stage,
+    StepRecord,
+    StopRun,
+    read_steps,
+    seconds,
+)
 from physplan.guidance.repeat import FrameRound, GuidedRun, guided_repeat, window_of
+from physplan.video.checkpoint import Checkpoint, SamplingState, resume
 from physplan.video.frames import Window
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan.video.sampling import reverse_step
@@ -27,11 +39,13 @@ def guided_sample(
     generator: torch.Generator,
     bystanders: FrameRound | None = None,
     on_progress: OnProgress | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> GuidanceResult:
     """Sample clean latents, guided towards `objective` at the frames `anchors`, one per event.
 
     `bystanders` measures frames between and after the anchors as well. `generator` draws the noise of time
-    travel, and of steps with an eta; give it the one that `prepare` drew the initial noise with.
+    travel, and of steps with an eta; give it the one that `prepare` drew the initial noise with. With a
+    `checkpoint`, a run that was cut off goes on at its step.
     """
     noise, schedule = conditioning.noise, config.schedule
     schedule.check(noise.num_steps)
@@ -50,11 +64,18 @@ def guided_sample(
     ended: Ended = "finished"
     guided = bool(run.windows)
     z = clean = conditioning.latents
+    begun = resume(checkpoint, generator, z)
+    if begun is not None:
+        z, records, regions = begun.latents, read_steps(begun.record), dict(begun.tensors)
+    entered, guiding, decoding = seconds(z.device), 0.0, 0.0  # of this process, if the run is resumed
     try:
-        for n in range(noise.num_steps):
+        for n in range(begun.step if begun else 0, noise.num_steps):
             stage: Stage = "unguided"
             for repeat in range(schedule.at(n) if guided else 0):
+                started = seconds(z.device)
                 z, found, record = guided_repeat(run, z, n, repeat=repeat, number=len(records))
+                guiding += seconds(z.device) - started
+                decoding += found.decoding_seconds
                 records.append(record)
                 regions |= {label: one.detach() for label, one in found.regions.items() if one is not None}
                 clean, stage = found.clean, record.stage
@@ -65,12 +86,20 @@ def guided_sample(
                 prediction = model.predict(z, n, conditioning)
                 clean = noise.clean_estimate(z, prediction, n)
                 z = reverse_step(noise, z, prediction, n, generator)
+            if checkpoint is not None and ended == "finished":
+                state = generator.get_state()
+                written = GuidanceResult(latents=z, steps=tuple(records)).to_json()["steps"]
+                checkpoint.save(
+                    SamplingState(step=n + 1, latents=z, generator=state, record=written, tensors=regions)
+                )
             seen = Progress(step=n, num_steps=noise.num_steps, repeat=None, stage=stage, clean=clean)
             if tell(seen) is False and guided:
                 guided, ended = False, "unguided by request"
     except StopRun:
         z, ended = clean, "stopped by request"
-    return GuidanceResult(latents=z, steps=tuple(records), ended=ended, regions=regions)
+    rest = seconds(z.device) - entered - guiding
+    spent = Seconds(previews=decoding, backpropagation=guiding - decoding, sampling=rest)
+    return GuidanceResult(latents=z, steps=tuple(records), ended=ended, regions=regions, seconds=spent)
 
 
 def anchor_windows(

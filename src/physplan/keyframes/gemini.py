@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from physplan.calls.settings import CallSettings, connect
 from physplan.errors import PhysPlanError
 from physplan.keyframes.framing import cut_out, nearest_ratio, pad_to_ratio
 from physplan.keyframes.protocol import EditRequest, NoPicture
+from physplan.pictures import decode_picture
 from physplan.reasoning.picture import Picture
 
 RATIOS = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
@@ -79,7 +79,6 @@ def _text(request: EditRequest) -> str:
 
 def _decode(data: bytes, model: str) -> Image.Image:
     try:
-        with Image.open(io.BytesIO(data)) as opened:
-            return Picture.of(opened).image
-    except (OSError, ValueError, SyntaxError, PhysPlanError, Image.DecompressionBombError):
+        return decode_picture(data, "The drawing")
+    except PhysPlanError:
         raise NoPicture(f"{model} sent a picture that cannot be read.") from None

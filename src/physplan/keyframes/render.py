@@ -17,7 +17,7 @@ from physplan.keyframes.protocol import EditRequest, KeyframeEditor, NoPicture
 from physplan.keyframes.settings import CheckSettings, RenderSettings
 from physplan.keyframes.store import DrawingStore, drawing_key
 from physplan.perception import DepthEstimator, Segmenter, Sighting, first_frame_evidence, look
-from physplan.perception.images import to_tensor
+from physplan.pictures import to_tensor
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import keyframe_tasks
 from physplan.reasoning.writer import write_instruction

@@ -14,6 +14,7 @@ from PIL import Image
 from physplan.errors import PhysPlanError
 from physplan.files import atomic_path
 from physplan.keyframes.protocol import EditRequest
+from physplan.pictures import open_picture
 from physplan.reasoning.picture import Picture
 
 VERSION = 1
@@ -44,9 +45,8 @@ class DrawingStore:
         if self.folder is None or not (path := self.folder / f"{key}.png").exists():
             return None
         try:
-            with Image.open(path) as opened:
-                return opened.convert("RGB")
-        except (OSError, ValueError, SyntaxError):
+            return open_picture(path, min_side=1)
+        except PhysPlanError:
             raise PhysPlanError(
                 f"The stored keyframe {path} cannot be read: delete it to draw it again."
             ) from None

@@ -16,14 +16,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.files import atomic_path
 from physplan.perception.assignment import assign, relation_cost, tracking_cost
 from physplan.perception.protocol import DepthEstimator, Segmenter
 from physplan.perception.sightings import Sighting, look
+from physplan.tensors import save_tensors
 
 if TYPE_CHECKING:
     from physplan.graph import EventChain, StateGraph
@@ -66,8 +65,7 @@ class Evidence:
             if frame.masks:
                 tensors[f"{number}.masks"] = torch.stack(tuple(frame.masks.values()))
             header.append({"nodes": list(frame.masks), "missing": list(frame.missing)})
-        with atomic_path(path) as temporary:
-            save_file(tensors, temporary, {"schema": SCHEMA, "frames": json.dumps(header)})
+        save_tensors(path, tensors, {"schema": SCHEMA, "frames": json.dumps(header)})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Evidence:
@@ -89,11 +87,24 @@ class Evidence:
                     )
                     for number, entry in enumerate(json.loads(header["frames"]))
                 ]
+                _check_shapes(frames)
                 return cls(first=frames[0], keyframes=tuple(frames[1:]))
         except (OSError, SafetensorError, ValueError, LookupError, TypeError) as error:
             raise PhysPlanError(
                 f"Cannot read the evidence in {path} ({error}): delete it to make it again."
             ) from None
+
+
+def _check_shapes(frames: Sequence[KeyframeEvidence]) -> None:
+    size = frames[0].depth.shape
+    for number, frame in enumerate(frames):
+        masks = all(isinstance(node, str) and mask.dtype == torch.bool for node, mask in frame.masks.items())
+        shapes = {frame.image.shape[1:], frame.depth.shape, *(mask.shape for mask in frame.masks.values())}
+        fits = frame.image.ndim == 3 and len(frame.image) == 3 and len(size) == 2 and shapes == {size}
+        if not (masks and fits and frame.image.is_floating_point() and frame.depth.is_floating_point()):
+            raise ValueError(f"picture {number} has masks, depth or pixels of another shape or kind")
+        if not all(isinstance(node, str) for node in frame.missing):
+            raise ValueError(f"picture {number} misses what is not a name")
 
 
 def gather_evidence(

@@ -5,9 +5,6 @@ Values are not clamped after a resize, unlike in 8-bit processors: a clamp would
 
 from __future__ import annotations
 
-import numpy as np
-import torch
-from PIL import Image
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -20,17 +17,6 @@ Size = tuple[int, int]  # height, width
 def size_of(images: Tensor) -> Size:
     height, width = images.shape[-2:]
     return height, width
-
-
-def to_tensor(image: Image.Image) -> Tensor:
-    """A picture as float [3, H, W] in [0, 1]."""
-    return torch.from_numpy(np.array(image.convert("RGB"))).permute(2, 0, 1).float() / 255
-
-
-def to_picture(image: Tensor) -> Image.Image:
-    """The inverse of `to_tensor`, rounded to 8 bits."""
-    pixels = (image.detach().float().clamp(0, 1) * 255).round().byte()
-    return Image.fromarray(pixels.permute(1, 2, 0).cpu().numpy())
 
 
 def resize(images: Tensor, size: Size, mode: str = "bicubic") -> Tensor:

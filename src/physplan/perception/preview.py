@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from physplan.files import atomic_path
 from physplan.perception.assignment import centroid
 from physplan.perception.evidence import Evidence, KeyframeEvidence
-from physplan.perception.images import to_picture
+from physplan.pictures import to_picture
 
 SMALLEST = 320  # pixels: smaller pictures are enlarged until their labels can be read
 

@@ -105,7 +105,7 @@ def collect(run: Run, output_type: OutputType, *, keep: bool) -> Result:
         keyframes=tuple(layout.load_keyframes(folder)) if run.guided else (),
         losses=layout.load_losses(folder),
         cost=cost_of(run.folder),
-        notes=tuple(note for record in records for note in record.notes),
+        notes=(*filter(None, [run.fit.warning()]), *(note for record in records for note in record.notes)),
         folder=folder if keep else None,
         fps=video.fps,
     )

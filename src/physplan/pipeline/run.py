@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 from collections.abc import Sequence
@@ -133,7 +132,8 @@ def read_plan(
 ) -> EventChain:
     """A given plan, verified, of this picture, with its events timed for this video."""
     chain = plan.rebuilt() if isinstance(plan, EventChain) else recheck(plan)[0]
-    made_for = (chain.provenance.get("image") or {}).get("sha256")
+    image = chain.provenance.get("image")
+    made_for = image.get("sha256") if isinstance(image, dict) else None
     if made_for not in (None, picture.sha256, frame.sha256):
         raise PhysPlanError(
             "The plan was made for another picture: give the picture it was made for, or plan this one."
@@ -205,13 +205,9 @@ def _same(before: dict[str, object], now: dict[str, object], run: Run, stage: st
 
 def recorded_settings(folder: RunFolder) -> dict[str, object] | None:
     try:
-        return dict(json.loads((folder / layout.RUN).read_text(encoding="utf-8"))["identity"])
+        return dict(layout.load_run(folder.path).identity)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError, KeyError, TypeError):
-        raise PhysPlanError(
-            f"{folder / layout.RUN} is not of a PhysPlan run: choose another folder with -o."
-        ) from None
 
 
 def versions() -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, VideoConfig
 from physplan.pipeline.events import Tell, say_nothing
 from physplan.pipeline.sampling_progress import Clock, SamplingProgress
+from physplan.video.checkpoint import Checkpoint
 from physplan.video.frames import FrameLayout
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan.video.sampling import sample
@@ -39,6 +40,7 @@ class Sampled:
     losses: Mapping[str, Any]  # every term of every guided repeat, as JSON
     regions: Mapping[str, Tensor] = field(default_factory=dict)  # by the term's label: [h, w]
     notes: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)  # of previews, backpropagation and sampling
 
 
 def make_latents(
@@ -51,13 +53,15 @@ def make_latents(
     guided_by: Guide | None = None,
     tell: Tell = say_nothing,
     preview: Path | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Sampled:
-    """`preview` is a picture that is refreshed on the way, for whoever waits."""
+    """`preview` is a picture that is refreshed on the way; from `checkpoint` a sampling that was cut off
+    goes on."""
     model = backends.video
     generator = torch.Generator().manual_seed(seed)
     conditioning = prepare(model, config.video, frame, prompt, generator)
     if guided_by is None:
-        latents = _unguided(model, conditioning, generator, tell)
+        latents = _unguided(model, conditioning, generator, tell, checkpoint)
         losses = {"ended": "finished", "skipped": {}, "steps": []}
         return Sampled(latents=latents, layout=conditioning.layout, losses=losses)
     chain, evidence, guidance = guided_by.chain, guided_by.evidence, guided_by.config
@@ -73,6 +77,7 @@ def make_latents(
         on_progress=SamplingProgress(
             model, conditioning, chain, evidence, guidance.schedule, tell=tell, preview=preview
         ),
+        checkpoint=checkpoint,
     )
     notes = [] if result.ended == "finished" else [f"sampling was {result.ended}"]
     notes += [f"{what} ({times} times)" for what, times in result.skipped().items()]
@@ -81,6 +86,7 @@ def make_latents(
         layout=conditioning.layout,
         losses=result.to_json(),
         regions={label: region.cpu() for label, region in result.regions.items()},
+        seconds=asdict(result.seconds),
         notes=tuple(notes),
     )
 
@@ -106,13 +112,18 @@ def prepare(
 
 
 def _unguided(
-    model: VideoModel, conditioning: Conditioning, generator: torch.Generator, tell: Tell
+    model: VideoModel,
+    conditioning: Conditioning,
+    generator: torch.Generator,
+    tell: Tell,
+    checkpoint: Checkpoint | None,
 ) -> Tensor:
     total = conditioning.noise.num_steps
     clock = Clock(repeats=0, steps=total)
 
     def on_step(n: int, latents: Tensor, clean: Tensor) -> None:
+        clock.skip(steps=n)
         clock.tick("step")
         tell(f"step {n + 1} of {total}", done=n + 1, total=total, remaining=clock.remaining())
 
-    return sample(model, conditioning, on_step, generator=generator)
+    return sample(model, conditioning, on_step, generator=generator, checkpoint=checkpoint)

@@ -13,7 +13,7 @@ from torch import Tensor
 from physplan.graph import EventChain
 from physplan.guidance import Progress, Schedule, TermRecord
 from physplan.perception import Evidence
-from physplan.perception.images import to_picture
+from physplan.pictures import to_picture
 from physplan.pipeline.events import Tell
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan.video.sheets import Frames, contact_sheet
@@ -36,7 +36,7 @@ class SamplingProgress:
         preview: Path | None,
     ) -> None:
         self.model, self.chain, self.evidence = model, chain, evidence
-        self.tell, self.preview = tell, preview
+        self.tell, self.preview, self.schedule = tell, preview, schedule
         self.steps = conditioning.noise.num_steps
         self.repeats = sum(schedule.at(n) for n in range(self.steps))
         self.clock = Clock(repeats=self.repeats, steps=self.steps)
@@ -46,6 +46,8 @@ class SamplingProgress:
         self._next_preview = 0.0
 
     def __call__(self, seen: Progress) -> None:
+        done = range(seen.step)  # by an earlier process, if this is the first step of this one
+        self.clock.skip(steps=seen.step, repeats=sum(self.schedule.at(n) for n in done))
         self.clock.tick("step" if seen.repeat is None else "repeat")
         self.previews |= seen.previews
         self.terms = seen.terms or self.terms
@@ -98,11 +100,18 @@ class Clock:
         self._left = {"repeat": repeats, "step": steps}
         self._spent = {"repeat": 0.0, "step": 0.0}
         self._count = {"repeat": 0, "step": 0}
+        self._before = 0
         self._last = time.monotonic()
 
     @property
     def done(self) -> int:
-        return sum(self._count.values())
+        return self._before + sum(self._count.values())
+
+    def skip(self, *, steps: int, repeats: int = 0) -> None:
+        """What an earlier process has done, before the first tick."""
+        if not self._before and not any(self._count.values()):
+            self._before = steps + repeats
+            self._left = {"repeat": self._left["repeat"] - repeats, "step": self._left["step"] - steps}
 
     def tick(self, kind: str) -> None:
         now = time.monotonic()

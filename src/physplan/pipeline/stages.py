@@ -22,7 +22,7 @@ from physplan.keyframes import (
     render_keyframes,
 )
 from physplan.perception import Evidence, Sighting, evidence_of, look
-from physplan.perception.images import to_tensor
+from physplan.pictures import to_tensor
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config
 from physplan.video.decoding import decode_safely

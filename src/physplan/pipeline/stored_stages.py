@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
-from safetensors.torch import save_file
 
 from physplan.errors import PhysPlanError
 from physplan.files import atomic_path, write_json
@@ -29,6 +28,8 @@ from physplan.pipeline.stage_keys import stage_key
 from physplan.pipeline.video_models import video_model
 from physplan.reasoning import PlanRecord, Step
 from physplan.runs import PeakMemory, file_digest, layout
+from physplan.tensors import save_tensors
+from physplan.video.checkpoint import CheckpointFile
 from physplan.video.decoding import load_latents, save_latents
 from physplan.video.files import run_metadata, write_video
 from physplan.video.sheets import Frames, contact_sheet
@@ -48,10 +49,7 @@ class Stage:
 
 def do_stage(run: Run, stage: Stage) -> None:
     folder = run.folder
-    sources = {
-        path.relative_to(folder.path).as_posix(): file_digest(path) or "" for path in stage.made_from(run)
-    }
-    key = stage_key(run.config, run.inputs, stage.name, sources)
+    key, sources = _key(run, stage)
     if stage.own_hand:
         _refuse_changed(run, stage, key)
     if folder.is_done(stage.name, key):
@@ -84,6 +82,14 @@ def do_stage(run: Run, stage: Stage) -> None:
     run.on_event(RunEvent(stage=stage.name, kind="finished", message="; ".join(notes)))
 
 
+def _key(run: Run, stage: Stage) -> tuple[str, dict[str, str]]:
+    """What decides a stage: settings, and the files it is made from with their hashes."""
+    sources = {
+        path.relative_to(run.folder.path).as_posix(): file_digest(path) or "" for path in stage.made_from(run)
+    }
+    return stage_key(run.config, run.inputs, stage.name, sources), sources
+
+
 def _refuse_changed(run: Run, stage: Stage, key: str) -> None:
     record = run.folder.record(stage.name)
     if record is None or record.key != key:
@@ -100,7 +106,7 @@ def _plan(run: Run) -> Made:
     path = run.folder / layout.PLAN
     if run.plan is not None:
         run.plan.save(path)
-        return [path], ["the plan was given"]
+        return [path], []
     record, tell = PlanRecord(), run.tell("plan")
     unfinished = run.folder / layout.UNFINISHED_PLAN
 
@@ -194,6 +200,7 @@ def _latents(run: Run) -> Made:
                 run.inputs.method, physplan=config.guidance, frame_guidance=config.frame_guidance
             ),
         )
+    checkpoint = CheckpointFile(run.folder / layout.SAMPLING, _key(run, LATENTS)[0])
     sampled = make_latents(
         config,
         run.backends,
@@ -203,16 +210,19 @@ def _latents(run: Run) -> Made:
         guided_by=guided_by,
         tell=tell,
         preview=run.folder / layout.PREVIEW,
+        checkpoint=checkpoint,
     )
     path, losses = run.folder / layout.LATENTS, run.folder / layout.LOSSES
     save_latents(path, sampled.latents, sampled.layout)
     write_json(losses, sampled.losses)
     files = [path, losses]
     if run.guided:
+        files.append(run.folder / layout.TIMES)
+        write_json(files[-1], sampled.seconds)
         files.append(run.folder / layout.REGIONS)
-        with atomic_path(files[-1]) as temporary:
-            regions = {label: region.float().contiguous() for label, region in sampled.regions.items()}
-            save_file(regions, temporary)
+        regions = {label: region.float().contiguous() for label, region in sampled.regions.items()}
+        save_tensors(files[-1], regions)
+    checkpoint.remove()  # after the latents are on disk
     return files, [*sampled.notes, *video_model(config.video.model).doubts(run.picture.image.size)]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 
 from physplan.errors import PhysPlanError
+from physplan.foreign import read_file
 from physplan.graph import EventChain, Limits, parse_json
 from physplan.reasoning.instruction import instruction_problems
 from physplan.reasoning.planner import keyframe_tasks
@@ -19,7 +19,7 @@ def recheck(path: str | os.PathLike[str]) -> tuple[EventChain, list[str]]:
     An instruction that no longer fits its net edits is written anew from them.
     """
     try:
-        value = parse_json(Path(path).read_bytes(), Limits.NONE)
+        value = parse_json(read_file(path, limit=Limits.FILE.max_bytes), Limits.FILE)
     except OSError:
         raise PhysPlanError(f"{path} cannot be read: give the plan.json of an earlier run.") from None
     chain = EventChain.from_json(value, recompute=True)

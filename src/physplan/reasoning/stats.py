@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from physplan.errors import PhysPlanError
+from physplan.foreign import read_file
 from physplan.graph import CHECKS, GraphError, Limits, parse_json
 
 ALL_ATTEMPTS = 4  # the first, and the three retries of appendix A.2
@@ -68,14 +69,14 @@ def statistics(folder: str | os.PathLike[str]) -> CheckStatistics:
         if path.name.startswith("."):
             continue  # a write that was cut off
         try:
-            value = parse_json(path.read_bytes(), Limits.NONE)
+            value = parse_json(read_file(path, limit=Limits.FILE.max_bytes), Limits.FILE)
             if not (isinstance(value, dict) and "events" in value and "provenance" in value):
                 continue
             checks = value["provenance"].get("checks", [])
             CheckStatistics().add(checks)  # a broken plan must not be counted by half
             result.add(checks)
             result.plans += 1
-        except (OSError, GraphError, KeyError, TypeError, AttributeError):
+        except (OSError, PhysPlanError, GraphError, KeyError, TypeError, AttributeError):
             result.skipped.append(str(path))
     if not result.plans:
         raise PhysPlanError(

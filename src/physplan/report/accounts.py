@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
+from shlex import quote
 
 from physplan.calls.ledger import Ledger, total
+from physplan.foreign import inside
+from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
 from physplan.runs import layout
 
 
 def cost_section(run: RunFiles) -> str:
-    path = run.folder / layout.LEDGER
+    path = inside(run.folder.path, layout.LEDGER)
     entries = Ledger(path).entries() if path.exists() else ()
     stage_of = {"keyframe": "keyframes"}
     rows: list[tuple[object, ...]] = []
@@ -52,20 +54,20 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         + "</tr>"
         for row in rows
     )
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table>"
+    return f"<div class='wide'><table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table></div>"
 
 
 def again_section(run: RunFiles) -> str:
-    inputs = run.about["inputs"]
-    quoted = "'" + inputs["prompt"].replace("'", "'\\''") + "'"
+    about = run.about
     command = (
-        f"physplan generate --config config.yaml --image input.png --prompt {quoted} \\\n"
-        f"    --seed {inputs['seed']} --method {inputs['method']} -o again"
+        f"physplan generate --config {layout.CONFIG} --image {layout.INPUT} \\\n"
+        f"    --prompt {quote(about.prompt)} \\\n"
+        f"    --seed {about.seed} --method {quote(about.method)} -o again"
     )
-    if inputs["plan"]:
-        command += " --plan plan.json"
-    versions = ", ".join(f"{name} {version}" for name, version in run.about["versions"].items())
-    config = (run.folder / layout.CONFIG).read_text(encoding="utf-8")
+    if about.plan:
+        command += f" --plan {layout.PLAN}"
+    versions = ", ".join(f"{name} {version}" for name, version in about.versions.items())
+    config = run.content(layout.CONFIG).decode("utf-8", "replace")
     return (
         '<p class="lead">From within the folder of the run:</p>'
         f"<pre>{escape(command)}</pre><p class='caption'>Made with {escape(versions)}.</p>"

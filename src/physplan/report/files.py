@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from PIL import Image
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
+from physplan.foreign import inside, read_file
 from physplan.graph import EventChain
 from physplan.perception import Evidence
 from physplan.runs import RunFolder, layout
+from physplan.runs.records import KeyframeRecord, RunRecord, read_from
+
+MAX_EMBEDDED = 500_000_000  # bytes of a video in the page
 
 
 @dataclass
@@ -22,10 +26,10 @@ class RunFiles:
     folder: RunFolder
 
     @cached_property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> RunRecord:
         try:
-            return dict(json.loads((self.folder / layout.RUN).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            return layout.load_run(self.folder.path)
+        except OSError:
             raise PhysPlanError(
                 f"{self.folder.path} is no folder of a run: give one that `physplan generate` made."
             ) from None
@@ -39,11 +43,15 @@ class RunFiles:
 
     @cached_property
     def evidence(self) -> Evidence | None:
-        return layout.load_evidence(self.folder.path) if self.has("evidence") else None
+        found = layout.load_evidence(self.folder.path) if self.has("evidence") else None
+        self._require_one_per_event(layout.EVIDENCE, len(found.keyframes) if found else None)
+        return found
 
     @cached_property
-    def keyframes(self) -> list[dict[str, Any]]:
-        return layout.load_keyframe_records(self.folder.path) if self.has("keyframes") else []
+    def keyframes(self) -> list[KeyframeRecord]:
+        found = layout.load_keyframe_records(self.folder.path) if self.has("keyframes") else []
+        self._require_one_per_event(layout.KEYFRAMES, len(found) if found else None)
+        return found
 
     @cached_property
     def steps(self) -> list[dict[str, Any]]:
@@ -55,4 +63,26 @@ class RunFiles:
 
     @cached_property
     def frames(self) -> Tensor | None:
-        return layout.load_video(self.folder.path).frames if self.has("video") else None
+        if not self.has("video"):
+            return None
+        frames = layout.load_video(self.folder.path).frames
+        if self.chain is not None and max(self.chain.anchors) >= len(frames):
+            raise self._unfit(layout.EXACT_VIDEO)
+        return frames
+
+    def picture(self, name: str) -> Image.Image:
+        return layout.load_picture(self.folder.path, name)
+
+    def content(self, name: str) -> bytes:
+        path = inside(self.folder.path, name)
+        with read_from(path):
+            return read_file(path, limit=MAX_EMBEDDED, links=False)
+
+    def _require_one_per_event(self, name: str, count: int | None) -> None:
+        if count is not None and self.chain is not None and count != len(self.chain.events):
+            raise self._unfit(name)
+
+    def _unfit(self, name: str) -> PhysPlanError:
+        return PhysPlanError(
+            f"{self.folder / name} does not fit {layout.PLAN}: delete it and give the same command again."
+        )

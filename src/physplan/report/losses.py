@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
+
+from physplan.report.escaping import escape
 
 WIDTH, HEIGHT = 330.0, 178.0
 LEFT, RIGHT, BASE, RISE = 30.0, WIDTH - 8, 152.0, 130  # of the plot in the picture
@@ -14,6 +15,7 @@ COLOURS = {
     "extent": "#2b8a3e",
     "position": "#9c36b5",
     "depth": "#0b7285",
+    "keep": "#868e96",
 }
 OTHER = "#495057"
 DASHES = ("", "6 4", "2 3", "9 3 2 3")  # for terms of one kind, by object
@@ -47,7 +49,7 @@ def _measured(steps: Sequence[dict[str, Any]], event: int) -> dict[Name, Points]
     found: dict[Name, Points] = {}
     for number, step in enumerate(steps):
         for term in step["terms"]:
-            if term["event"] == event and term["value"] is not None:
+            if term["event"] == event and term.get("value") is not None:
                 name = (term["term"], ", ".join(term["objects"]))
                 found.setdefault(name, []).append((number, float(term["value"])))
     return found
@@ -56,7 +58,7 @@ def _measured(steps: Sequence[dict[str, Any]], event: int) -> dict[Name, Points]
 def _axes(steps: Sequence[dict[str, Any]], across: float) -> list[str]:
     """Lines at 0, a half and 1; the repeats of the detail stage stand on grey."""
     lines = [
-        f'<line x1="{LEFT}" x2="{RIGHT}" y1="{y:.0f}" y2="{y:.0f}" stroke="#e4e7ec"/>'
+        f'<line x1="{LEFT}" x2="{RIGHT}" y1="{y:.0f}" y2="{y:.0f}" class="grid"/>'
         + _text(LEFT - 6, y + 4, str(share), ' text-anchor="end"')
         for share, y in ((1, BASE - RISE), (0.5, BASE - RISE / 2), (0, BASE))
     ]
@@ -65,12 +67,12 @@ def _axes(steps: Sequence[dict[str, Any]], across: float) -> list[str]:
     if detail is None:
         return [*lines, *layout]
     x = LEFT + across * (detail - 0.5)
-    ground = f'<rect x="{x:.1f}" y="4" width="{RIGHT - x:.1f}" height="{BASE - 4}" fill="#f7f8fa"/>'
+    ground = f'<rect x="{x:.1f}" y="4" width="{RIGHT - x:.1f}" height="{BASE - 4}" class="ground"/>'
     return [ground, *lines, _text(x + 6, 16, "detail"), *layout]
 
 
 def _text(x: float, y: float, words: str, more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.0f}" font-size="11"{more} fill="#98a2b3">{words}</text>'
+    return f'<text x="{x:.1f}" y="{y:.0f}" font-size="11"{more} class="axis">{words}</text>'
 
 
 def _dash(name: Name, names: list[Name]) -> str:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from html import escape
 from importlib import resources
 from pathlib import Path
 
-from PIL import Image
-
 from physplan.files import write_atomic
 from physplan.report.accounts import again_section, cost_section
+from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
-from physplan.report.pictures import embed, embed_file
+from physplan.report.pictures import embed, embed_bytes
 from physplan.report.steering import regions_section, terms_section
 from physplan.report.story import keyframes_section, picture_section, plan_section
 from physplan.runs import RunFolder, layout
+from physplan.video.fit import Fit
+
+# The page has no script, and loads nothing: whatever a text smuggles in, the browser runs and fetches none.
+POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
+    "media-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
+)
+
+GIVEN = "the plan was given"  # a note of older runs, and no warning
 
 
 def write_report(folder: RunFolder) -> Path:
@@ -24,7 +31,7 @@ def write_report(folder: RunFolder) -> Path:
 
 
 def page(run: RunFiles) -> str:
-    inputs = run.about["inputs"]
+    prompt = escape(run.about.prompt)
     sections = [
         ("result", "The video", _result(run)),
         ("picture", "What is in the picture", picture_section(run)),
@@ -41,23 +48,24 @@ def page(run: RunFiles) -> str:
         f'<section id="{name}"><h2>{title}</h2>{content}</section>' for name, title, content in shown
     )
     style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
-    prompt = escape(inputs["prompt"])
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{prompt}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{POLICY}<title>{prompt}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><style>{style}</style></head>'
         f"<body><main><h1>“{prompt}”</h1>{_facts(run)}{_notes(run)}<nav>{links}</nav>{body}</main></body></html>\n"
     )
 
 
 def _facts(run: RunFiles) -> str:
-    inputs, settings = run.about["inputs"], run.about["identity"]
-    size = f"{settings['video.width']} x {settings['video.height']}"
+    settings = {name: str(value) for name, value in run.about.identity.items() if value is not None}
+    size = f"{settings.get('video.width')} x {settings.get('video.height')}"
     facts = {
-        "method": inputs["method"],
-        "seed": inputs["seed"],
-        "video model": settings["video.model"],
-        "frames": f"{settings['video.num_frames']} of {size}",
-        "reasoner": settings["reasoner.model"] or settings["reasoner.name"],
+        "method": run.about.method,
+        "seed": run.about.seed,
+        "video model": settings.get("video.model"),
+        "frames": f"{settings.get('video.num_frames')} of {size}",
+        "plan": "given" if run.about.plan else "made by the reasoner" if run.chain else "none",
+        "reasoner": settings.get("reasoner.model") or settings.get("reasoner.name"),
     }
     return (
         f"<ul class='facts'>{''.join(f'<li>{k} <b>{escape(str(v))}</b></li>' for k, v in facts.items())}</ul>"
@@ -65,32 +73,55 @@ def _facts(run: RunFiles) -> str:
 
 
 def _notes(run: RunFiles) -> str:
+    """What is off; and, where nothing is, what was looked at and what was not."""
     records = [record for stage in layout.STAGES if (record := run.folder.record(stage))]
-    notes = [note for record in records for note in record.notes]
+    notes = [note for record in records for note in record.notes if note != GIVEN]
+    notes = [*filter(None, [_cut_off(run)]), *notes]
     unfinished = "" if run.has("video") else "This run is not finished: the same command continues it. "
     if failure := layout.load_failure(run.folder.path):
         unfinished = f"This run did not end: {escape(failure['error'])} {escape(failure['same_command'])} "
-    if not notes and not unfinished:
-        return '<div class="notes fine">Every object was found and every keyframe passed its check.</div>'
-    entries = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    return f'<div class="notes">{unfinished}{"Worth knowing:" if notes else ""}<ul>{entries}</ul></div>'
+    if notes or unfinished:
+        entries = "".join(f"<li>{escape(note)}</li>" for note in notes)
+        listed = f"Worth knowing:<ul>{entries}</ul>" if notes else ""
+        return f'<div class="notes">{unfinished}{listed}</div>'
+    if not (run.keyframes and run.evidence):
+        told = "No plan guided this video, so nothing in it was checked."
+        return f'<div class="notes plain">{told}</div>'
+    return (
+        '<div class="notes fine">Every object was found, and every keyframe passed its check. Whether the '
+        "video does what the keyframes show is not checked: look at it beside them below.</div>"
+    )
+
+
+def _cut_off(run: RunFiles) -> str | None:
+    mode = run.about.identity.get("video.fit")
+    if mode != "crop" or not (run.folder / layout.INPUT).exists():
+        return None
+    sizes = [run.picture(name).size for name in (layout.INPUT, layout.FRAME)]
+    return Fit(mode="crop", source=sizes[0], target=sizes[1]).warning()
 
 
 def _result(run: RunFiles) -> str:
-    first = embed(Image.open(run.folder / layout.FRAME))
+    first = embed(run.picture(layout.FRAME))
     given = (
         f'<figure><img src="{first}" alt="the first frame"><figcaption>The first frame</figcaption></figure>'
     )
     if not run.has("video"):
         return f'<div class="pair">{given}</div>'
-    video = embed_file(run.folder / layout.VIDEO)
+    video = embed_bytes(run.content(layout.VIDEO), "video/mp4")
+    words = escape(f"the video: {run.about.prompt}")
     made = (
-        f'<figure><video src="{video}" autoplay loop muted controls playsinline></video>'
+        f'<figure><video src="{video}" aria-label="{words}" autoplay loop muted controls playsinline></video>'
         "<figcaption>The video made from it</figcaption></figure>"
     )
-    strip = embed_file(run.folder / layout.STRIP)
+    strip = embed_bytes(run.content(layout.STRIP), "image/png")
+    under = (
+        "Frames of the video under the keyframes they were steered to; events end at the framed numbers."
+        if run.keyframes
+        else "Frames of the video."
+    )
     return (
-        f'<div class="pair">{given}{made}</div><p></p><img src="{strip}" alt="film strip">'
-        '<p class="caption">Frames of the video under the keyframes they were steered to; events end at the '
-        "framed numbers.</p>"
+        f'<div class="pair">{given}{made}</div><p></p>'
+        f'<div class="scroll"><img class="strip" src="{strip}" alt="frames of the video in a row"></div>'
+        f'<p class="caption">{under}</p>'
     )

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import mimetypes
-from html import escape
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -17,7 +14,8 @@ from torch import Tensor
 
 from physplan.graph import EventChain
 from physplan.perception import KeyframeEvidence
-from physplan.perception.images import to_picture, to_tensor
+from physplan.pictures import to_picture, to_tensor
+from physplan.report.escaping import escape
 
 SMALL = 320  # pixels; smaller pictures are enlarged, so that browsers do not blur them
 
@@ -33,9 +31,8 @@ def embed(image: Image.Image) -> str:
     return "data:image/jpeg;base64," + base64.b64encode(encoded.getvalue()).decode()
 
 
-def embed_file(path: Path) -> str:
-    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return f"data:{kind};base64," + base64.b64encode(path.read_bytes()).decode()
+def embed_bytes(content: bytes, kind: str) -> str:
+    return f"data:{kind};base64," + base64.b64encode(content).decode()
 
 
 def graph_over_picture(chain: EventChain, first: KeyframeEvidence, width: float = 540.0) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from html import escape
 
-from PIL import Image
-
+from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
 from physplan.report.losses import loss_chart
 from physplan.report.pictures import embed, region_over
 from physplan.runs import layout
+
+KEEP = "keep"  # the term of what no edit names
 
 
 def terms_section(run: RunFiles) -> str:
@@ -24,15 +24,32 @@ def terms_section(run: RunFiles) -> str:
         f"event {term['event'] + 1}, {term['term']}: {term['skipped']}"
         for step in run.steps
         for term in step["terms"]
-        if term["skipped"]
+        if term.get("skipped")
     )
     left_out = "".join(f"<li>{escape(what)} ({times} times)</li>" for what, times in skipped.items())
     return (
         '<p class="lead">What each edit asks of the video, measured on the frame at which its event ends, '
         "over the guided repeats of the sampling. Every line is scaled to its own largest value; the numbers "
-        f'are its first and its last.</p><div class="charts">{charts}</div>'
+        f'are its first and its last.{_explained(run)}</p><div class="charts">{charts}</div>'
         + (f'<p class="caption">Left out:</p><ul class="rule">{left_out}</ul>' if left_out else "")
     )
+
+
+def _explained(run: RunFiles) -> str:
+    """What readers stumble over, where it is there to be seen."""
+    words = ""
+    measured = [{term["event"] for term in step["terms"] if term["term"] != KEEP} for step in run.steps]
+    if any(events != measured[0] for events in measured):
+        words += (
+            " The events take turns: a line has a point only in the repeats of its own event. In between, "
+            "others pull the same video their way, so lines zigzag; what counts is where they come to rest."
+        )
+    if any(term["term"] == KEEP for step in run.steps for term in step["terms"]):
+        words += (
+            f" <b>{KEEP}</b> holds objects that no edit names to how they look in the first frame. Each "
+            "repeat looks at another frame of the video, so it jumps; it should stay low rather than fall."
+        )
+    return words
 
 
 def regions_section(run: RunFiles) -> str:
@@ -40,11 +57,14 @@ def regions_section(run: RunFiles) -> str:
         return ""
     figures = []
     for label, region in run.regions.items():
-        event = int(label.split(",")[0].removeprefix("event ")) - 1
-        picture = Image.open(run.folder / layout.keyframe(event + 1))
+        number = layout.event_of(label) or 0
+        if number > len(run.chain.events):
+            continue
+        picture = run.picture(layout.keyframe(number))
         figures.append(
-            f'<figure><img src="{embed(region_over(picture, region))}" alt=""><figcaption>{escape(label)}'
-            "</figcaption></figure>"
+            f'<figure><img src="{embed(region_over(picture, region))}" '
+            f'alt="where the video may be changed: {escape(label)}">'
+            f"<figcaption>{escape(label)}</figcaption></figure>"
         )
     return (
         '<p class="lead">In the layout stage a term changes the video only here (in colour), over its '

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from html import escape
-from typing import Any
-
 from PIL import Image
 
 from physplan.drawing.plan import draw_plan
 from physplan.drawing.svg import to_svg
 from physplan.drawing.words import edit_words
-from physplan.graph import Event
-from physplan.perception.images import to_picture
+from physplan.errors import PhysPlanError
+from physplan.graph import Event, EventChain
 from physplan.perception.preview import overlay
+from physplan.pictures import to_picture
+from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
 from physplan.report.pictures import embed, graph_over_picture
 from physplan.runs import layout
+from physplan.runs.records import KeyframeRecord
 
 
 def picture_section(run: RunFiles) -> str:
@@ -27,7 +27,8 @@ def picture_section(run: RunFiles) -> str:
         '<p class="lead">The state graph of the first frame: its objects where they were found, and what '
         "holds between them.</p>"
         f'<div class="pair"><figure>{graph_over_picture(run.chain, first)}<figcaption>Objects and relations'
-        f'</figcaption></figure><figure><img src="{masks}" alt="masks"><figcaption>The objects\' masks'
+        f'</figcaption></figure><figure><img src="{masks}" alt="the objects\' masks in the first frame">'
+        "<figcaption>The objects' masks"
         "</figcaption></figure></div>"
     )
 
@@ -39,10 +40,17 @@ def plan_section(run: RunFiles) -> str:
     return (
         '<p class="lead">Each event says what changes and by which rule; its edits change the graph, and '
         "passed the four checks. Time runs from left to right.</p>"
-        f'<div class="scroll">{to_svg(draw_plan(run.chain))}</div>'
-        "<table style='margin-top:20px'><thead><tr><th>event</th><th>what changes, and the rule</th>"
-        f"<th>edits</th><th class='number'>at frame</th></tr></thead><tbody>{rows}</tbody></table>"
+        f'<div class="scroll">{_drawn(run.chain)}</div>'
+        "<div class='wide'><table><thead><tr><th>event</th><th>what changes, and the rule</th>"
+        f"<th>edits</th><th class='number'>at frame</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
+
+
+def _drawn(chain: EventChain) -> str:
+    try:
+        return to_svg(draw_plan(chain))
+    except PhysPlanError as error:
+        return f"<p>{escape(str(error))}</p>"
 
 
 def _event(number: int, event: Event) -> str:
@@ -62,32 +70,35 @@ def keyframes_section(run: RunFiles) -> str:
     cards = "".join(
         _keyframe(run, entry, event) for entry, event in zip(run.keyframes, run.chain.events, strict=True)
     )
-    return (
-        '<p class="lead">Every state was drawn from the first frame, looked at, and drawn again where '
-        "something was off. On the right, the video at the frame where the state should hold.</p>" + cards
-    )
+    drawn = "was given" if run.about.keyframes else "was drawn from the first frame"
+    again = ", and drawn again where something was off" if any(k.attempts > 1 for k in run.keyframes) else ""
+    beside = " On the right, the video at the frame where the state should hold." if run.has("video") else ""
+    lead = f"The picture of every state {drawn} and looked at by the check{again}.{beside}"
+    return f'<p class="lead">{lead}</p>{cards}'
 
 
-def _keyframe(run: RunFiles, entry: dict[str, Any], event: Event) -> str:
-    number = entry["event"]
-    pictures: list[tuple[str, Image.Image]] = [("keyframe", Image.open(run.folder / layout.keyframe(number)))]
+def _keyframe(run: RunFiles, entry: KeyframeRecord, event: Event) -> str:
+    number = entry.event
+    pictures: list[tuple[str, Image.Image]] = [("keyframe", run.picture(layout.keyframe(number)))]
     if run.evidence is not None:
         pictures.append(("its masks", overlay(run.evidence.keyframes[number - 1])))
     if run.frames is not None:
         pictures.append((f"the video at frame {event.anchor}", to_picture(run.frames[event.anchor])))
     row = "".join(
-        f'<figure><img src="{embed(image)}" alt="{name}"><figcaption>{name}</figcaption></figure>'
+        f'<figure><img src="{embed(image)}" alt="state {number}: {name}">'
+        f"<figcaption>{name}</figcaption></figure>"
         for name, image in pictures
     )
-    problems = "; ".join(entry["problems"])
+    problems = "; ".join(entry.problems)
     verdict = (
         f'<span class="off">{escape(problems)}</span>'
         if problems
-        else '<span class="ok">nothing is off</span>'
+        else '<span class="ok">its check found nothing off</span>'
     )
-    drawn = "drawn once" if entry["attempts"] == 1 else f"best of {entry['attempts']} drawings"
+    drawn = "drawn once" if entry.attempts == 1 else f"best of {entry.attempts} drawings"
+    drawn = "given" if run.about.keyframes else drawn
     return (
         f'<div class="card"><h3>State {number}, at frame {event.anchor}</h3><div class="row">{row}</div>'
-        f"<blockquote>{escape(entry['instruction'])}</blockquote>"
-        f"<small>{drawn}; {entry['drift']:.1%} of what no edit touches has changed; {verdict}</small></div>"
+        f"<blockquote>{escape(entry.instruction)}</blockquote>"
+        f"<small>{drawn}; {entry.drift:.1%} of what no edit touches has changed; {verdict}</small></div>"
     )

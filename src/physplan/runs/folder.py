@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import datetime
 import errno
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from physplan.errors import PhysPlanError
@@ -39,13 +38,12 @@ class RunFolder:
         self._refuse_foreign()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / layout.LOCK).open("a+b")
+            lock = _locked(self.path)
         except OSError as error:
             raise PhysPlanError(
                 f"The folder {self.path} cannot be written to ({error.strerror}): choose another with -o."
             ) from None
         with lock:
-            _lock(lock.fileno(), self.path)
             self._refuse_foreign()  # again: it may have been filled meanwhile
             self._remove_leftovers()
             yield self
@@ -63,7 +61,7 @@ class RunFolder:
                 raise
 
     def record(self, stage: str) -> StageRecord | None:
-        return StageRecord.load(self._record_path(stage))
+        return StageRecord.load(self.path, layout.record(stage))
 
     def is_done(self, stage: str, key: str) -> bool:
         record = self.record(stage)
@@ -98,7 +96,7 @@ class RunFolder:
         for stage in stages:
             self._record_path(stage).unlink(missing_ok=True)
         for record in records:
-            for name in record.files if record else ():
+            for name in record.files if record else ():  # of which none leads outside: see `StageRecord`
                 (self.path / name).unlink(missing_ok=True)
 
     def _record_path(self, stage: str) -> Path:
@@ -106,19 +104,17 @@ class RunFolder:
 
     def is_a_run(self) -> bool:
         """Whether run.json says that the folder is ours; one that says something else is refused."""
-        path = self.path / layout.RUN
         try:
-            about = json.loads(path.read_text(encoding="utf-8"))
-            about["versions"]["physplan"]
-            dict(about["identity"])
+            layout.load_run(self.path)
         except FileNotFoundError:
             return False
-        except (OSError, ValueError, KeyError, TypeError):
-            raise PhysPlanError(f"{path} is not of a PhysPlan run: choose another folder with -o.") from None
         return True
 
     def _refuse_foreign(self) -> None:
-        if not self.path.exists() or self.is_a_run():
+        if not self.path.exists():
+            return
+        self._refuse_links()
+        if self.is_a_run():
             return
         names = sorted(name for name in os.listdir(self.path) if name not in LITTER)
         foreign = [name for name in names if name != layout.LOCK and not name.startswith(TEMPORARY)]
@@ -129,28 +125,38 @@ class RunFolder:
                 "empty folder with -o."
             )
 
+    def _refuse_links(self) -> None:
+        """Where one of our names is a link, what is written or removed there would be somebody else's."""
+        links = [self.path / name for name in (*layout.FILES, *layout.FOLDERS)]
+        for name in layout.FOLDERS:
+            for at, folders, names in os.walk(self.path / name):  # does not follow links
+                links += [Path(at) / one for one in (*folders, *names)]
+        for path in links:
+            if path.is_symlink():
+                raise PhysPlanError(
+                    f"{path} is a symbolic link, which a run folder never holds: remove it, or choose "
+                    "another folder with -o."
+                )
+
     def _remove_leftovers(self) -> None:
         """What a kill left half written: by its name, in our own folders, in a folder that is a run."""
         if not self.is_a_run():
             return
-        within = [folder for name in layout.FOLDERS if not (folder := self.path / name).is_symlink()]
-        for folder, deep in ((self.path, False), *((folder, True) for folder in within)):
-            for at, folders, names in os.walk(folder):  # does not follow links
-                for name in (name for name in names if name.startswith(TEMPORARY)):
-                    (Path(at) / name).unlink(missing_ok=True)
-                if not deep:
-                    folders.clear()
+        found = [self.path / name for name in os.listdir(self.path)]
+        for folder in layout.FOLDERS:
+            found += [Path(at) / name for at, _, names in os.walk(self.path / folder) for name in names]
+        for path in found:
+            if path.name.startswith(TEMPORARY) and path.is_file():
+                path.unlink(missing_ok=True)
 
 
-def _lock(descriptor: int, path: Path) -> None:
-    """Held until the file is closed, and by the kernel: a killed process leaves no lock behind."""
+def _locked(path: Path) -> AbstractContextManager[object]:
+    """Held until it is released, and by the system: a killed process leaves no lock behind."""
+    from filelock import FileLock, Timeout
+
     try:
-        import fcntl
-    except ImportError:  # Windows: nothing keeps two processes apart there
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+        return FileLock(path / layout.LOCK).acquire(timeout=0)
+    except Timeout:
         raise PhysPlanError(
             f"Another process is at work in {path}: wait for it, or choose another folder with -o."
         ) from None

@@ -6,18 +6,25 @@ plan.json                       the event chain
 keyframes/1.png ...  keyframes.json   drawings, instructions, what the check found
 evidence.safetensors  evidence/*.png  masks and depth, to compute with and to look at
 latents.safetensors  losses.json  regions.safetensors   the sampled video, before decoding
+times.json                      seconds of previews, backpropagation and sampling
 video.mp4  video.mkv  strip.png the video; without loss; some of its frames
 report.html  failure.json       all of it on one page; why the run did not end, if it did not
-preview.png                     refreshed while sampling
+preview.png  sampling.safetensors   refreshed while sampling; a sampling that was cut off goes on from it
 calls/  drawings/               answers and pictures that need not be paid for again, with the ledger
 stages/*.json  log.txt  .lock   what is done, and when; held by the process at work
 """
 
 from __future__ import annotations
 
-import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from physplan.errors import PhysPlanError
+from physplan.foreign import inside
+from physplan.graph.errors import GraphError
+from physplan.graph.reading import read_list, read_object, read_string
+from physplan.runs.records import LIMITS, KeyframeRecord, RunRecord, check_losses, load_json, read_from
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -36,11 +43,16 @@ PLAN, UNFINISHED_PLAN = "plan.json", "plan.unfinished.json"
 KEYFRAMES, KEYFRAMES_FOLDER = "keyframes.json", "keyframes"
 EVIDENCE, EVIDENCE_FOLDER = "evidence.safetensors", "evidence"
 LATENTS, LOSSES, REGIONS = "latents.safetensors", "losses.json", "regions.safetensors"
+TIMES = "times.json"
 VIDEO, EXACT_VIDEO, STRIP = "video.mp4", "video.mkv", "strip.png"
 REPORT, PREVIEW, LOG, LOCK = "report.html", "preview.png", "log.txt", ".lock"
-FAILURE = "failure.json"
+FAILURE, SAMPLING = "failure.json", "sampling.safetensors"
 CALLS, LEDGER, DRAWINGS, RECORDS = "calls", "calls/ledger.jsonl", "drawings", "stages"
 FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS)
+FILES = (
+    *(RUN, CONFIG, INPUT, FRAME, PLAN, UNFINISHED_PLAN, KEYFRAMES, EVIDENCE, LATENTS, LOSSES, REGIONS),
+    *(VIDEO, EXACT_VIDEO, STRIP, REPORT, PREVIEW, LOG, LOCK, FAILURE),
+)
 
 
 def keyframe(number: int | str) -> str:
@@ -55,51 +67,84 @@ def record(stage: str) -> str:
 def load_plan(folder: Path) -> EventChain:
     from physplan.graph import EventChain
 
-    return EventChain.load(folder / PLAN)
+    return EventChain.load(inside(folder, PLAN))
 
 
-def load_keyframe_records(folder: Path) -> list[dict[str, Any]]:
-    return list(json.loads((folder / KEYFRAMES).read_text(encoding="utf-8")))
+def load_run(folder: Path) -> RunRecord:
+    """What the run is. FileNotFoundError where the folder holds none."""
+    try:
+        return RunRecord.from_json(load_json(folder, RUN))
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except (GraphError, OSError, PhysPlanError) as error:
+        raise PhysPlanError(
+            f"{folder / RUN} is not of a PhysPlan run ({error}): choose another folder."
+        ) from None
+
+
+def load_keyframe_records(folder: Path) -> list[KeyframeRecord]:
+    with read_from(folder / KEYFRAMES):
+        entries = read_list(load_json(folder, KEYFRAMES), "$", LIMITS.max_nodes)
+        return [KeyframeRecord.from_json(entry, f"$[{i}]", i + 1) for i, entry in enumerate(entries)]
 
 
 def load_keyframes(folder: Path) -> list[Image.Image]:
-    from PIL import Image
+    return [load_picture(folder, keyframe(entry.event)) for entry in load_keyframe_records(folder)]
 
-    described = load_keyframe_records(folder)
-    return [Image.open(folder / keyframe(entry["event"])).convert("RGB") for entry in described]
+
+def load_picture(folder: Path, name: str) -> Image.Image:
+    from physplan.pictures import open_picture
+
+    return open_picture(inside(folder, name), min_side=1)
 
 
 def load_evidence(folder: Path) -> Evidence:
     from physplan.perception import Evidence
 
-    return Evidence.load(folder / EVIDENCE)
+    return Evidence.load(inside(folder, EVIDENCE))
 
 
 def load_failure(folder: Path) -> dict[str, str] | None:
     """Why the run did not end, and whether the same command helps; None where it did or is under way."""
     try:
-        found = json.loads((folder / FAILURE).read_text(encoding="utf-8"))
-        return {"error": str(found["error"]), "same_command": str(found["same_command"])}
-    except (OSError, ValueError, KeyError, TypeError):
+        found = read_object(load_json(folder, FAILURE), "$", ("error", "same_command"))
+        return {name: read_string(found[name], f"$.{name}") for name in ("error", "same_command")}
+    except (OSError, PhysPlanError, GraphError):
         return None
 
 
 def load_losses(folder: Path) -> dict[str, Any]:
-    return dict(json.loads((folder / LOSSES).read_text(encoding="utf-8")))
+    """Every term of every guided repeat."""
+    with read_from(folder / LOSSES):
+        return check_losses(load_json(folder, LOSSES))
 
 
 def load_regions(folder: Path) -> dict[str, Tensor]:
     """By the terms' labels; none where the sampling was not guided."""
-    from safetensors import safe_open
+    from safetensors import SafetensorError, safe_open
 
-    path = folder / REGIONS
+    path = inside(folder, REGIONS)
     if not path.exists():
         return {}
-    with safe_open(path, "pt") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+    with read_from(path):
+        try:
+            with safe_open(path, "pt") as file:
+                regions = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+        except SafetensorError as error:
+            raise ValueError(str(error)) from None
+        for label, region in regions.items():
+            if event_of(label) is None or region.ndim != 2 or not region.is_floating_point():
+                raise ValueError(f"{label[:80]!r} is not the region of a term")
+        return regions
+
+
+def event_of(label: str) -> int | None:
+    """The event's number, from 1, that a term's label begins with."""
+    found = re.match(r"event ([1-9]\d{0,5}),", label)
+    return int(found[1]) if found else None
 
 
 def load_video(folder: Path, name: str = EXACT_VIDEO) -> Video:
     from physplan.video.files import read_video
 
-    return read_video(folder / name)
+    return read_video(inside(folder, name))

@@ -1,20 +1,103 @@
-"""What is done: one small file per finished stage, written after the stage's own files."""
+"""The small files of a run as typed values. A folder may come from somebody else: every field is checked."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from physplan.errors import PhysPlanError
 from physplan.files import write_json
+from physplan.foreign import inside, read_file
+from physplan.graph.errors import GraphError, ParseError
+from physplan.graph.parsing import parse_json
+from physplan.graph.reading import Limits, read_integer, read_list, read_number, read_object, read_string
+
+LIMITS = Limits(max_bytes=100_000_000, max_depth=40, max_entries=10_000_000)
+_MANY = 100_000  # entries of a list, more than any run has
+
+
+@contextmanager
+def read_from(path: Path) -> Iterator[None]:
+    """One sentence for whatever is wrong with a file: which, what, and what to do."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise PhysPlanError(f"There is no {path}: give the same command again to make it anew.") from None
+    except (GraphError, OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise PhysPlanError(
+            f"{path} cannot be used ({reason}): delete it and give the same command again to make it anew."
+        ) from None
+
+
+def load_json(folder: Path, name: str) -> Any:
+    """Strict JSON of a file of the run."""
+    return parse_json(read_file(inside(folder, name), limit=LIMITS.max_bytes, links=False), LIMITS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """run.json: what was given, every setting that decides a file, and what it was made with."""
+
+    prompt: str
+    method: str
+    seed: int
+    plan: str | None  # the hash of a plan that was given
+    keyframes: str | None  # the hash of keyframes that were given
+    identity: Mapping[str, Any]
+    versions: Mapping[str, str]
+
+    @classmethod
+    def from_json(cls, value: object) -> RunRecord:
+        fields = _fields(value, "$", "inputs", "identity", "versions")
+        given = _fields(fields["inputs"], "$.inputs", "prompt", "method", "seed")
+        _fields(fields["versions"], "$.versions", "physplan")
+        return cls(
+            prompt=read_string(given["prompt"], "$.inputs.prompt"),
+            method=read_string(given["method"], "$.inputs.method"),
+            seed=read_integer(given["seed"], "$.inputs.seed"),
+            plan=read_string(given["plan"], "$.inputs.plan") if "plan" in given else None,
+            keyframes=read_string(given["keyframes"], "$.inputs.keyframes") if "keyframes" in given else None,
+            identity=_object(fields["identity"], "$.identity"),
+            versions=_texts_by_name(fields["versions"], "$.versions"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyframeRecord:
+    """An entry of keyframes.json. Events count from 1."""
+
+    event: int
+    instruction: str
+    attempts: int
+    drift: float  # the share of what no edit names that changed
+    problems: tuple[str, ...]
+
+    @classmethod
+    def from_json(cls, value: object, at: str, event: int) -> KeyframeRecord:
+        fields = _fields(value, at, "event", "instruction", "attempts", "drift", "problems")
+        found = read_integer(fields["event"], f"{at}.event")
+        if found != event:
+            raise ParseError(f"{at}.event", f"must be {event}, not {found}")
+        return cls(
+            event=event,
+            instruction=read_string(fields["instruction"], f"{at}.instruction"),
+            attempts=read_integer(fields["attempts"], f"{at}.attempts"),
+            drift=read_number(fields["drift"], f"{at}.drift"),
+            problems=_texts(fields["problems"], f"{at}.problems"),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageRecord:
-    """`files` maps each file of the stage, relative to the run's folder, to the hash of its content."""
+    """What is done: written after the stage's own files.
+
+    `files` maps each file of the stage, relative to the run's folder, to the hash of its content.
+    """
 
     stage: str
     key: str
@@ -29,21 +112,88 @@ class StageRecord:
         write_json(path, asdict(self))
 
     @classmethod
-    def load(cls, path: Path) -> StageRecord | None:
-        """None where there is no record, or none that can be read: the stage is then done again."""
+    def load(cls, folder: Path, name: str) -> StageRecord | None:
+        """None where there is no record, or none that can be used: the stage is then done again."""
         try:
-            value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            return cls(**{**value, "notes": tuple(value["notes"])})
-        except (OSError, ValueError, TypeError, KeyError):
+            return cls.from_json(load_json(folder, name), folder)
+        except (OSError, ValueError, PhysPlanError):
             return None
+
+    @classmethod
+    def from_json(cls, value: object, folder: Path) -> StageRecord:
+        fields = _fields(value, "$", "stage", "key", "files", "seconds", "finished")
+        files = _texts_by_name(fields["files"], "$.files")
+        for name in files:
+            inside(folder, name)
+        peak = fields.get("peak_memory_bytes")
+        return cls(
+            stage=read_string(fields["stage"], "$.stage"),
+            key=read_string(fields["key"], "$.key"),
+            files=files,
+            seconds=read_number(fields["seconds"], "$.seconds"),
+            finished=read_string(fields["finished"], "$.finished"),
+            made_from=_texts_by_name(fields.get("made_from", {}), "$.made_from"),
+            notes=_texts(fields.get("notes", []), "$.notes"),
+            peak_memory_bytes=None if peak is None else read_integer(peak, "$.peak_memory_bytes"),
+        )
 
     def changed(self, folder: Path) -> list[str]:
         """Its files that are missing or no longer what they were."""
         return [name for name, known in self.files.items() if file_digest(folder / name) != known]
 
 
+def check_losses(value: object) -> dict[str, Any]:
+    """losses.json as `physplan.guidance.records` writes it."""
+    fields = _fields(value, "$", "ended", "steps")
+    read_string(fields["ended"], "$.ended")
+    for i, entry in enumerate(read_list(fields["steps"], "$.steps", _MANY)):
+        at = f"$.steps[{i}]"
+        step = _fields(entry, at, "step", "stage", "terms")
+        read_integer(step["step"], f"{at}.step")
+        read_string(step["stage"], f"{at}.stage")
+        for j, term in enumerate(read_list(step["terms"], f"{at}.terms", _MANY)):
+            _check_term(term, f"{at}.terms[{j}]")
+    return fields
+
+
+def _check_term(value: object, at: str) -> None:
+    fields = _fields(value, at, "event", "term", "objects")
+    read_integer(fields["event"], f"{at}.event")
+    read_string(fields["term"], f"{at}.term")
+    _texts(fields["objects"], f"{at}.objects")
+    if "value" in fields:
+        read_number(fields["value"], f"{at}.value")
+    read_string(fields.get("skipped", ""), f"{at}.skipped")
+
+
+def _fields(value: object, at: str, *required: str) -> dict[str, Any]:
+    """A JSON object with these fields and any others: a later version may write more."""
+    fields = read_object(value, at)
+    for name in required:
+        if name not in fields:
+            raise ParseError(at, f"lacks the field {name!r}")
+    return fields
+
+
+def _texts(value: object, at: str) -> tuple[str, ...]:
+    return tuple(read_string(entry, f"{at}[{i}]") for i, entry in enumerate(read_list(value, at, _MANY)))
+
+
+def _object(value: object, at: str) -> dict[str, Any]:
+    """As it is: in the settings of a run, null is a value."""
+    read_object(value, at)
+    assert isinstance(value, dict)
+    return value
+
+
+def _texts_by_name(value: object, at: str) -> dict[str, str]:
+    return {name: read_string(text, f"{at}.{name}") for name, text in read_object(value, at).items()}
+
+
 def file_digest(path: Path) -> str | None:
-    """The hash of a file's content; None where there is none."""
+    """The hash of a regular file's content; None where there is none."""
+    if path.is_symlink() or not path.is_file():
+        return None
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,8 +13,8 @@ from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.graph import PhysicalDelta, StateGraph
 from physplan.perception import DepthEstimator, Segmenter
-from physplan.perception.images import to_tensor
 from physplan.perception.registry import DEPTH_ESTIMATORS, SEGMENTERS
+from physplan.pictures import to_tensor
 from physplan.reasoning.protocol import (
     BadAnswer,
     Feedback,

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.files import atomic_path
+from physplan.tensors import save_tensors
 from physplan.video.frames import FrameLayout
 from physplan.video.protocol import VideoModel
 
@@ -19,18 +18,19 @@ from physplan.video.protocol import VideoModel
 def save_latents(path: Path, latents: Tensor, layout: FrameLayout) -> None:
     """Finished latents with all that a later decode needs."""
     header = {"num_frames": layout.num_frames, "ratio": layout.ratio, "padding": layout.padding}
-    with atomic_path(path) as temporary:
-        save_file({"latents": latents.cpu().contiguous()}, temporary, {"layout": json.dumps(header)})
+    save_tensors(path, {"latents": latents.cpu().contiguous()}, {"layout": json.dumps(header)})
 
 
 def load_latents(path: Path) -> tuple[Tensor, FrameLayout]:
     try:
         with safe_open(path, "pt") as file:
-            layout = FrameLayout(**json.loads(file.metadata()["layout"]))
-            return file.get_tensor("latents"), layout
+            header = json.loads(file.metadata()["layout"])
+            if not all(isinstance(value, int) for value in header.values()):
+                raise TypeError("its layout is not of whole numbers")
+            return file.get_tensor("latents"), FrameLayout(**header)
     except FileNotFoundError as error:
         raise PhysPlanError(f"There are no latents at {path}: sample the video first.") from error
-    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise PhysPlanError(f"{path} is not a file of latents ({error}): sample the video again.") from error
 
 

@@ -24,7 +24,9 @@ from PIL import Image
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.files import TEMPORARY, atomic_path
+from physplan.files import TEMPORARY, atomic_path, sync_folder
+from physplan.foreign import read_file
+from physplan.pictures import open_picture
 from physplan.video.gif import add_comment, read_comment, with_palette
 
 FRAMES_INDEX = "frames.json"
@@ -91,9 +93,9 @@ def read_video(path: Path) -> Video:
         raise PhysPlanError(f"There is no video {path}.") from error
     except (av.FFmpegError, OSError, IndexError, ValueError) as error:
         raise PhysPlanError(f"{path} cannot be read as a video ({error}): make it again.") from error
-    fps = metadata.pop("fps", None) or float(rate or 0)
+    fps = _rate(metadata.pop("fps", None), float(rate or 0))
     frames = torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 255
-    return Video(frames=frames, fps=float(fps), metadata=metadata)
+    return Video(frames=frames, fps=fps, metadata=metadata)
 
 
 def _encode(
@@ -114,7 +116,8 @@ def _encode(
     height, width = pixels.shape[-2:]
     rate = Fraction(fps).limit_denominator(1001)
     # The index goes first in an mp4, so that browsers can start before they have it all.
-    start = {"movflags": "+faststart"} if Path(path).suffix.lower() == ".mp4" else {}
+    # A mkv would carry a random number and the time: the same video is the same bytes.
+    start = {"movflags": "+faststart"} if Path(path).suffix.lower() == ".mp4" else {"fflags": "+bitexact"}
     with atomic_path(path) as temporary, av.open(str(temporary), "w", options=start) as container:
         container.metadata["comment"] = comment
         stream: Any = container.add_stream(codec, rate=rate, options=options)
@@ -156,6 +159,7 @@ def _write_folder(path: Path, pixels: Tensor, comment: str) -> None:
         if path.exists():
             shutil.rmtree(path)
         os.replace(temporary, path)
+        sync_folder(path.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -169,12 +173,17 @@ def _read_folder(path: Path) -> Video:
     files = sorted(path.glob("frame_*.png"))
     if not files or not (path / FRAMES_INDEX).exists():
         raise PhysPlanError(f"{path} holds no frames written by PhysPlan (frame_0000.png, {FRAMES_INDEX}).")
-    pixels = np.stack([np.asarray(Image.open(file).convert("RGB")) for file in files])
-    metadata = _parse((path / FRAMES_INDEX).read_text())
-    fps = float(metadata.pop("fps", 0))
+    pixels = np.stack([np.asarray(open_picture(file, min_side=1)) for file in files])
+    metadata = _parse(read_file(path / FRAMES_INDEX, limit=1_000_000).decode("utf-8", "replace"))
+    fps = _rate(metadata.pop("fps", None), 0.0)
     return Video(
         frames=torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 255, fps=fps, metadata=metadata
     )
+
+
+def _rate(said: object, otherwise: float) -> float:
+    """The frames per second that the comment gives, where it gives a sensible number."""
+    return float(said) if isinstance(said, int | float) and 0 < said < 10_000 else otherwise
 
 
 def _parse(comment: str | None) -> dict[str, Any]:

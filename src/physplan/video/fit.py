@@ -11,7 +11,10 @@ from PIL import Image
 if TYPE_CHECKING:
     from torch import Tensor
 
+from physplan.pictures import to_tensor
+
 FitMode = Literal["letterbox", "crop", "stretch"]
+MUCH = 0.1  # of the picture, cut off: worth a warning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +38,23 @@ class Fit:
         """The size of an undone frame: the picture's shape at the video's scale, even for H.264."""
         width, height = (max(2, 2 * round(side * self.scale / 2)) for side in self.source)
         return width, height
+
+    @property
+    def lost(self) -> float:
+        """The share of the picture that the video does not show."""
+        if self.mode != "crop":
+            return 0.0
+        shown = [min(1.0, target / side) for target, side in zip(self.target, self.undone, strict=True)]
+        return 1.0 - shown[0] * shown[1]
+
+    def warning(self) -> str | None:
+        """One sentence where much is cut off."""
+        if self.lost <= MUCH:
+            return None
+        return (
+            f"{self.lost:.0%} of the picture is cut off to make it {self.target[0]} x {self.target[1]}: set "
+            "video.fit=letterbox to keep all of it, or give a picture of that shape"
+        )
 
     def apply(self, picture: Image.Image) -> Image.Image:
         """The picture as the model is given it."""
@@ -73,14 +93,6 @@ def fit_picture(
     """The picture at the video's size, and how to undo it."""
     fit = Fit(mode=mode, source=picture.size, target=(width, height))
     return fit.apply(picture), fit
-
-
-def to_tensor(picture: Image.Image) -> Tensor:
-    """[3, H, W] in [0, 1]."""
-    import numpy as np
-    import torch
-
-    return torch.from_numpy(np.asarray(picture.convert("RGB")).copy()).permute(2, 0, 1).float() / 255
 
 
 def _resize(frames: Tensor, width: int, height: int) -> Tensor:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
+from physplan.video.checkpoint import Checkpoint, SamplingState, resume
 from physplan.video.protocol import Conditioning, NoiseFamily, VideoModel
 
 OnStep = Callable[[int, Tensor, Tensor], bool | None]
@@ -20,6 +21,7 @@ def sample(
     on_step: OnStep | None = None,
     *,
     generator: torch.Generator | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Tensor:
     """Denoise from the initial noise to clean latents [1, C, F, H, W].
 
@@ -27,12 +29,18 @@ def sample(
 
     `on_step(n, latents, clean_estimate)` is called after each step; when it returns False, the loop stops and
     the clean estimate so far is the result: an early look at a run that is not worth finishing.
+    With a `checkpoint`, a loop that was cut off goes on at its step.
     """
     z, noise = conditioning.latents, conditioning.noise
-    for n in range(noise.num_steps):
+    begun = resume(checkpoint, generator, z)
+    if begun is not None:
+        z = begun.latents
+    for n in range(begun.step if begun else 0, noise.num_steps):
         prediction = model.predict(z, n, conditioning)
         clean = noise.clean_estimate(z, prediction, n)
         z = reverse_step(noise, z, prediction, n, generator)
+        if checkpoint is not None and generator is not None:
+            checkpoint.save(SamplingState(step=n + 1, latents=z, generator=generator.get_state()))
         if on_step is not None and on_step(n, z, clean) is False:
             return clean
     return z

@@ -62,6 +62,9 @@ def add_engine(parser: argparse.ArgumentParser, *, work: bool = True) -> None:
     group.add_argument(
         "--retries", type=int, default=2, metavar="N", help="further attempts at a failed case"
     )
+    group.add_argument(
+        "--case-seconds", type=float, metavar="S", help="with --workers: give up on an attempt after so long"
+    )
     group.add_argument("--cpus-per-worker", type=float, default=1, metavar="N", help="with --ray")
     group.add_argument("--gpus-per-worker", type=float, default=0, metavar="N", help="with --ray")
 
@@ -168,6 +171,7 @@ def engine_config(args: argparse.Namespace) -> EngineConfig:
         ray=args.ray,
         shard=args.shard,
         retries=args.retries,
+        case_seconds=args.case_seconds,
         cpus_per_worker=args.cpus_per_worker,
         gpus_per_worker=args.gpus_per_worker,
     )
@@ -221,6 +225,7 @@ def emit(
     """Write, draw and print a result."""
     from physplan.evaluation.tables import render
     from physplan.files import write_json
+    from physplan.foreign import plain
 
     if getattr(args, "reported", False):
         tables = tuple(table.with_reported() for table in tables)
@@ -231,11 +236,11 @@ def emit(
 
         draw(result, args.plot) if draw else bar_plot(tables[0], args.plot)
     for warning in result.get("warnings", ()):
-        print(f"warning: {warning}", file=sys.stderr)
+        print(f"warning: {plain(warning)}", file=sys.stderr)
     if args.json:
         print(json.dumps(result, indent=2, allow_nan=False))
         return 0
-    print("\n".join(render(table, args.format) for table in tables), end="")
+    print(plain("\n".join(render(table, args.format) for table in tables), lines=True), end="")
     if args.format == "text" and (about := result.get("provenance")):
         judge = f", judge {about['judge']}" if about.get("judge") else ""
         print(f"protocol {about['protocol']}{judge}; physplan {about['versions']['physplan']}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import mimetypes
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -14,6 +16,7 @@ from physplan.errors import PhysPlanError
 from physplan.evaluation.failures import STAGES
 from physplan.evaluation.failures.guess import Guess
 from physplan.files import write_atomic
+from physplan.foreign import read_file
 
 MEANINGS = {
     "Reasoning": "the deltas are physically wrong or incomplete",
@@ -22,6 +25,7 @@ MEANINGS = {
     "Localization": "masks, occupancy or depth are wrong",
     "Guidance": "plan and keyframes are right, but the video does not follow them",
 }
+MAX_EMBEDDED = 500_000_000  # bytes of one video in the page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +55,9 @@ def write_page(videos: Sequence[FailedVideo], path: Path, *, title: str, show_gu
     template = resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8")
     # A "</script>" or "<!--" inside a string would end the script element.
     embedded = json.dumps(data).replace("<", "\\u003c")
-    write_atomic(path, template.replace('"@DATA@"', embedded))
+    head, script, rest = re.split(r"<script>|</script>", template.replace('"@DATA@"', embedded))
+    own = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    write_atomic(path, f"{head.replace('@SCRIPT@', own)}<script>{script}</script>{rest}")
 
 
 def _entry(video: FailedVideo, show_guess: bool) -> dict[str, object]:
@@ -71,6 +77,7 @@ def _entry(video: FailedVideo, show_guess: bool) -> dict[str, object]:
 def embed(path: Path) -> str:
     kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     try:
-        return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+        content = read_file(path, limit=MAX_EMBEDDED)
     except OSError as error:
-        raise PhysPlanError(f"{path} cannot be read ({error}).") from error
+        raise PhysPlanError(f"{path} cannot be read ({error.strerror}): put the file itself there.") from None
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"

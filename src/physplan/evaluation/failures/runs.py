@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.failures.guess import Guess, Measurements, first_guess
-from physplan.runs import layout
+from physplan.foreign import inside
+from physplan.runs import StageRecord, layout
+from physplan.runs.records import load_json, read_from
 
 
 def describe_run(folder: Path) -> dict[str, Any]:
     """Chain in words, keyframes and a guess, as far as they are there, as fields of a `FailedVideo`."""
-    found: dict[str, Any] = {"keyframes": sorted(folder.glob(layout.keyframe("*")))}
+    names = (path.name for path in (folder / layout.KEYFRAMES_FOLDER).glob("*.png"))
+    numbers = sorted(int(name[:-4]) for name in names if name[:-4].isdecimal())
+    found: dict[str, Any] = {"keyframes": [inside(folder, layout.keyframe(number)) for number in numbers]}
     if (folder / layout.PLAN).is_file():
         found["events"] = [
             f"Frame {event.anchor}: "
@@ -32,29 +35,37 @@ def guess_of(folder: Path) -> Guess | None:
 
 def measure_run(folder: Path) -> Measurements | None:
     """None where the folder holds no run, or one without a plan (the base model)."""
-    unfinished = _read(folder / layout.UNFINISHED_PLAN)
-    plan = unfinished or _read(folder / layout.PLAN)
-    if plan is None:
+    unfinished = (folder / layout.UNFINISHED_PLAN).is_file()
+    name = layout.UNFINISHED_PLAN if unfinished else layout.PLAN
+    if not (folder / name).is_file():
         return None
-    keyframes = _read(folder / layout.KEYFRAMES) or []
-    evidence = _read(folder / layout.record("evidence")) or {}
-    terms, unmeasured = read_terms(_read(folder / layout.LOSSES) or {})
+    with read_from(folder / name):
+        plan = load_json(folder, name)
+    keyframes = layout.load_keyframe_records(folder) if (folder / layout.KEYFRAMES).is_file() else []
+    evidence = StageRecord.load(folder, layout.record("evidence"))
+    losses = layout.load_losses(folder) if (folder / layout.LOSSES).is_file() else {}
+    terms, unmeasured = read_terms(losses)
+    return Measurements(
+        rejected_edit_sets=int(unfinished),
+        regenerated_deltas=_regenerated(plan, folder / name),
+        keyframe_drift=[entry.drift for entry in keyframes],
+        keyframe_faults=[problem for entry in keyframes for problem in entry.problems],
+        objects_not_found=list(evidence.notes) if evidence else [],
+        terms=terms,
+        unmeasured_terms=unmeasured,
+    )
+
+
+def _regenerated(plan: Any, path: Path) -> int:
+    """How often a delta had to be made anew, over all events."""
+    generations: dict[int, int] = {}
     try:
-        generations: dict[int, int] = {}
         for attempt in (plan.get("provenance") or {}).get("checks", []):
-            event = attempt["event"]
-            generations[event] = max(generations.get(event, 0), attempt["generation"])
-        return Measurements(
-            rejected_edit_sets=int(unfinished is not None),
-            regenerated_deltas=sum(generations.values()),
-            keyframe_drift=[float(entry["drift"]) for entry in keyframes],
-            keyframe_faults=[problem for entry in keyframes for problem in entry["problems"]],
-            objects_not_found=list(evidence.get("notes", [])),
-            terms=terms,
-            unmeasured_terms=unmeasured,
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise PhysPlanError(f"{folder} does not hold the files of a run ({error!r}).") from error
+            event = int(attempt["event"])
+            generations[event] = max(generations.get(event, 0), int(attempt["generation"]))
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise PhysPlanError(f"{path} is not a plan of PhysPlan ({error!r}): give another folder.") from None
+    return sum(generations.values())
 
 
 def read_terms(losses: Any) -> tuple[dict[str, tuple[float, float]], list[str]]:
@@ -63,15 +74,6 @@ def read_terms(losses: Any) -> tuple[dict[str, tuple[float, float]], list[str]]:
     for step in losses.get("steps", []):
         for term in step["terms"]:
             label = f"{term['term']} of {', '.join(term['objects'])} at event {term['event'] + 1}"
-            values.setdefault(label, []).extend([] if term["value"] is None else [term["value"]])
+            values.setdefault(label, []).extend([] if term.get("value") is None else [term["value"]])
     measured = {label: (found[0], found[-1]) for label, found in values.items() if found}
     return measured, [label for label, found in values.items() if not found]
-
-
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise PhysPlanError(f"{path} cannot be read ({error}).") from error

@@ -13,7 +13,7 @@ from physplan.graph import Event, EventChain, GraphEdit, InvalidEdit, Spawn, Sta
 from physplan.graph.net import net_difference
 from physplan.graph.timing import anchors
 from physplan.perception import DepthEstimator, Segmenter
-from physplan.perception.images import to_tensor
+from physplan.pictures import to_tensor
 from physplan.sandbox.parser import Seen, describe, look
 from physplan.sandbox.prompts import matching
 from physplan.sandbox.rules import Case, instantiate, table_role

@@ -36,6 +36,7 @@ class Direction:
     terms: tuple[TermRecord, ...]
     previews: Mapping[int, Tensor]
     regions: Mapping[str, Tensor | None]  # by event and term
+    decoding_seconds: float  # of all its previews
 
 
 def direction(
@@ -60,6 +61,7 @@ def direction(
     mode = kind(config, clean, outside=config.outside_weight if weighted else 1.0, frozen=frozen)
     previews: dict[int, Tensor] = {}
     regions: dict[str, Tensor | None] = {}
+    decoding = 0.0
     for at in looks:
         preview = look(
             model,
@@ -74,6 +76,7 @@ def direction(
         if at.anchor:
             previews[at.event] = preview.frame.detach()
         regions |= preview.regions
+        decoding += preview.decoding_seconds
         del preview  # its graph goes before the next anchor is decoded
     gradient = mode.gradient(z, clean)
     gradient[:, :, :frozen] = 0
@@ -84,4 +87,5 @@ def direction(
         terms=mode.tally.records(),
         previews=previews,
         regions=regions,
+        decoding_seconds=decoding,
     )
