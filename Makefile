@@ -27,8 +27,8 @@ demo: $(VENV)/.base ## The same words, three scenes: videos of melting ice (DEMO
 	$(BIN)/physplan demo $(DEMO)
 
 lint: $(VENV)/.dev ## Style and types
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests benchmarks doubles
+	$(BIN)/ruff format --check src tests benchmarks doubles
 	$(BIN)/mypy
 
 test: $(VENV)/.dev lint ## All that must be true, offline, in under 15 minutes on two cores
@@ -44,13 +44,13 @@ bench-graph: $(VENV)/.base ## Checks and apply per second, at 40 and at 400 node
 	$(BIN)/python benchmarks/graph.py
 
 bench-plan: $(VENV)/.dev ## The planner's own time, and that independent calls run side by side
-	PYTHONPATH=tests $(BIN)/python benchmarks/plan.py
+	PYTHONPATH=doubles $(BIN)/python benchmarks/plan.py
 
 bench-scale: $(VENV)/.dev ## Cases per second with 1 and 2 workers, and the engine's overhead per case
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/scale.py --ray
 
 bench-video: $(VENV)/.dev ## How well a window of latents shows a frame, per family and window length
-	OMP_NUM_THREADS=1 PYTHONPATH=. $(BIN)/python benchmarks/video.py
+	OMP_NUM_THREADS=1 PYTHONPATH=doubles $(BIN)/python benchmarks/video.py
 
 bench-guidance: $(VENV)/.base ## Time and memory of one guided repeat: Frame Guidance and the three gradient modes
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.guidance

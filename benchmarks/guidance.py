@@ -14,12 +14,11 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from PIL import Image
-from torch import Tensor
 
-from benchmarks.pictures import ColourFeatures, box, disc, evidence_of, ground_depth, paint
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, GraphEdit, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
@@ -31,6 +30,8 @@ from physplan.guidance.repeat import events_of, window_of
 from physplan.guidance.sampler import anchor_windows
 from physplan.perception import DepthEstimator, Evidence, FeatureEncoder
 from physplan.video.protocol import VideoModel
+from pictures import ColourFeatures, box, disc, evidence_of, ground_depth, paint
+from saved_bytes import peak_saved_bytes
 
 EVENTS = (1, 3, 5, 7)
 FAST = GuidanceConfig(gradient="fused", combine_at="features", unconditional_grad=False)
@@ -231,31 +232,8 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[],
     return once
 
 
-def peak_saved_bytes(function: Callable[[], object]) -> int:
-    """The most bytes that autograd keeps for backward passes at any one time while `function` runs."""
-    alive: dict[int, tuple[int, int]] = {}  # storage -> (bytes, holders)
-    peak = 0
-
-    class Held:
-        """A saved tensor; its storage is counted once, until the last holder is gone."""
-
-        def __init__(self, tensor: Tensor) -> None:
-            nonlocal peak
-            self.tensor = tensor.detach()  # an output that held its own graph would never be freed
-            storage = tensor.untyped_storage()
-            self.key = storage.data_ptr()
-            size, holders = alive.get(self.key, (storage.nbytes(), 0))
-            alive[self.key] = (size, holders + 1)
-            peak = max(peak, sum(entry[0] for entry in alive.values()))
-
-        def __del__(self) -> None:
-            size, holders = alive.pop(self.key)
-            if holders > 1:
-                alive[self.key] = (size, holders - 1)
-
-    with torch.autograd.graph.saved_tensors_hooks(Held, lambda held: held.tensor):
-        function()
-    return peak
+def _append(found: list[Direction], run: Callable[[], Direction]) -> None:
+    found.append(run())
 
 
 def measure(bench: Bench, rounds: int) -> None:
@@ -263,7 +241,7 @@ def measure(bench: Bench, rounds: int) -> None:
     kept, active = {}, {}
     for key, run in runs.items():
         found: list[Direction] = []
-        kept[key] = peak_saved_bytes(lambda run=run, found=found: found.append(run()))
+        kept[key] = peak_saved_bytes(partial(_append, found, run))
         events = len(found[0].previews)
         active[key] = sum(term.gradient_norm is not None for term in found[0].terms) / events
     seconds: dict[tuple[str, int], list[float]] = {key: [] for key in runs}

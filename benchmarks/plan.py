@@ -24,7 +24,7 @@ from typing import Any
 from PIL import Image
 
 import melting
-from loopback import Answer, Asked, GeminiServer, Respond
+from loopback import Answer, Asked, GeminiServer, Loopback, Respond
 from physplan.reasoning import plan
 from sites import Site
 
@@ -57,7 +57,7 @@ class Metered:
                 self.seconds += time.thread_time() - started
 
 
-def run(server: GeminiServer, picture: Path) -> tuple[float, float]:
+def run(server: Loopback, picture: Path) -> tuple[float, float]:
     """Wall seconds and own processor seconds of one plan with an empty store."""
     with tempfile.TemporaryDirectory() as folder:
         reasoner = Site(server, Path(folder)).reasoner()

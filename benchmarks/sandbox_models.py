@@ -23,8 +23,10 @@ from physplan.evaluation.sandbox.benchmark import SandboxStudy
 from physplan.evaluation.sandbox.measure import make_video
 from physplan.evaluation.sandbox.scenes import Setting
 from physplan.guidance.occupancy import mask_on_grid, occupancy, reference_feature, similarity
+from physplan.perception import Segmenter
 from physplan.sandbox.components import load_depth, load_encoder, load_segmenter, load_video
 from physplan.sandbox.outcome import judge
+from physplan.sandbox.video import SandboxCodec
 from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.render import FRAMES, Clip
 from physplan.sandbox.world.scene import Scene
@@ -71,9 +73,12 @@ def as_images(clip: Clip, frames: tuple[int, ...] = LOOKS) -> torch.Tensor:
 @torch.no_grad()
 def reconstruct(clip: Clip) -> torch.Tensor:
     """[T, 3, H, W] in [0, 1] after the autoencoder."""
-    autoencoder = load_video().codec.autoencoder
+    codec = load_video().codec
+    assert isinstance(codec, SandboxCodec)
+    autoencoder = codec.autoencoder
     video = torch.from_numpy(clip.frames).permute(3, 0, 1, 2)[None].float() / 127.5 - 1
-    return (autoencoder.decode(autoencoder.encode(video))[0].transpose(0, 1) / 2 + 0.5).clamp(0, 1)
+    decoded: torch.Tensor = autoencoder.decode(autoencoder.encode(video))[0]
+    return (decoded.transpose(0, 1) / 2 + 0.5).clamp(0, 1)
 
 
 def autoencoder_figures(count: int) -> list[Figure]:
@@ -95,7 +100,7 @@ def iou(a: np.ndarray, b: np.ndarray) -> float:
     return float((a & b).sum() / union) if union else 1.0
 
 
-def best_iou(segmenter, image: torch.Tensor, category: str, truth: np.ndarray) -> float:
+def best_iou(segmenter: Segmenter, image: torch.Tensor, category: str, truth: np.ndarray) -> float:
     found = segmenter.segment(image, [category])
     return max((iou(f.mask.numpy(), truth) for f in found), default=0.0)
 
@@ -145,7 +150,7 @@ def encoder_figures(count: int, threshold: float = 0.5, temperature: float = 0.1
         clean, decoded = encoder(as_images(clip)), encoder(reconstruct(clip)[list(LOOKS)])
         for k, frame in enumerate(LOOKS):
             for _, _, mask in visible_objects(chosen, clip, frame):
-                cells = mask_on_grid(torch.from_numpy(mask), clean.shape[-2:])
+                cells = mask_on_grid(torch.from_numpy(mask), (clean.shape[-2], clean.shape[-1]))
                 reference = reference_feature(clean[k], cells)
                 for name, features in (("clean", clean[k]), ("decoded", decoded[k])):
                     found = occupancy(

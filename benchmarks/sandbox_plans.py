@@ -174,7 +174,7 @@ def trained_eyes(_: Scene) -> Eyes:
 
 
 def perfect_eyes(world: Scene) -> Eyes:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "doubles"))
     from world_oracle import Oracle
 
     oracle = Oracle()

@@ -69,7 +69,7 @@ def read(args: argparse.Namespace) -> list[Candidate]:
 
 
 def setup(candidates: list[Candidate]) -> CaseFunction:
-    functions = {}
+    functions: dict[str, CaseFunction] = {}
     for candidate in candidates:
         arms = {candidate.arm.label: candidate.arm}
         function = make_measure(candidate.study.config, arms, "validation", keep_videos=False)

@@ -8,6 +8,7 @@ The case is a stand-in that computes for a fixed time on one core; the empty cas
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import tempfile
 import time
@@ -66,7 +67,11 @@ def main() -> None:
 
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         ray.init(
-            address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+            address="local",
+            num_cpus=2,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
         )
         ways |= {"Ray, 1 worker": EngineConfig(ray=""), "Ray, 2 workers": EngineConfig(workers=2, ray="")}
     rows = []

@@ -89,7 +89,7 @@ def main() -> None:
         if arguments.model:
             folders = [arguments.model]
         else:
-            from tests import tiny_models
+            import tiny_models
 
             # Wan 2.2 A14B has the autoencoder of 2.1.
             names = [name for name in tiny_models.NAMES if name != "wan22"]

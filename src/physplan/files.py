@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from physplan.errors import PhysPlanError
-
 # Of what is being written. Nobody else's files are called so; only the owner of a folder removes them there.
 TEMPORARY = ".physplan-unfinished-"
 # Read once, at import: it can only be read by setting it, which two threads at a time would do wrong.
@@ -78,9 +76,3 @@ def write_atomic(target: str | os.PathLike[str], content: str | bytes) -> None:
 
 def write_json(target: str | os.PathLike[str], value: Any) -> None:
     write_atomic(target, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def refuse_link(path: Path) -> None:
-    """What we write to is not a link: in somebody else's folder it may lead to a file of the user's."""
-    if path.is_symlink():
-        raise PhysPlanError(f"{path} is a link, and is not written through: put what it links to here.")

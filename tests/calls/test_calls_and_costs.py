@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -292,10 +293,23 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, name: str) -> None:
     gateway = Gateway(
         client, store=AnswerStore(tmp_path / "calls"), ledger=Ledger(tmp_path / "calls" / "ledger.jsonl")
     )
-    with pytest.raises(PhysPlanError, match=f"{name} is a link"):
+    with pytest.raises(PhysPlanError, match=f"{name} is a symbolic link"):
         gateway.ask(ASK)
     assert client.calls == 0
     assert not list((tmp_path / "victim").iterdir())
+
+
+def test_pipes_in_the_place_of_files_are_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "answers").mkdir()
+    key = request_key("gemini", ASK)
+    os.mkfifo(tmp_path / "answers" / f"{key}.json")
+    with pytest.raises(PhysPlanError, match="not a regular file"):
+        Gateway(Counting(), store=AnswerStore(tmp_path)).ask(ASK)
+    os.mkfifo(tmp_path / "ledger.jsonl")
+    with pytest.raises(PhysPlanError, match="is not a file"):
+        Gateway(Counting(), ledger=Ledger(tmp_path / "ledger.jsonl")).ask(ASK)
+    with pytest.raises(PhysPlanError, match="is not a file"):
+        Ledger(tmp_path / "ledger.jsonl").totals()
 
 
 def test_an_answer_is_not_written_through_a_link_in_its_place(tmp_path: Path) -> None:

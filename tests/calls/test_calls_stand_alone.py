@@ -7,7 +7,7 @@ from pathlib import Path
 
 import physplan.calls
 
-BELOW = {"calls", "errors", "extras", "files", "graph", "registry"}
+BELOW = {"calls", "errors", "extras", "files", "foreign", "graph", "registry"}
 
 
 def test_calls_import_only_what_is_below_them() -> None:

@@ -63,14 +63,16 @@ def test_no_stored_call_is_repeated(tmp_path: Path, undisturbed: bytes, answers:
         child[0].wait(240)
         assert not output.exists() or moment == "just after an answer"
         kept = stored(folder)
+        arriving = {path.stem for path in folder.glob("answers/*.part")} - kept
         before = len(server.asked)
         server.respond = melting.respond
         assert start(server, folder, output).wait(240) == 0
         again = len(server.asked) - before
-    assert again == 8 - len(kept), "only what was not stored is asked"
+    found = 8 - again
+    assert len(kept) <= found <= len(kept | arriving), "only what was not stored is asked"
     assert output.read_bytes() == undisturbed
     asked_twice = [n for n in Counter(a.text + a.system for a in server.asked).values() if n > 1]
-    assert sum(n - 1 for n in asked_twice) == before - len(kept), "and those are the ones cut off in flight"
+    assert sum(n - 1 for n in asked_twice) == before - found, "and those are the ones cut off in flight"
 
 
 def test_what_was_cut_off_in_flight_stays_in_the_books(tmp_path: Path) -> None:

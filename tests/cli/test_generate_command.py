@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 from PIL import Image
-from tests import melting
 from tests.pipeline import tiny_pipelines
 
+import melting
 from loopback import GeminiServer
 from physplan.cli import main
 

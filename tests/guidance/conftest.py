@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from benchmarks.pictures import ColourFeatures, ground_depth
 from PIL import Image
-from tests import tiny_models
 from tests.scenes import MELTING_FIRST, MELTING_KEYFRAMES, ColourSegmenter, melting_chain
 
+import tiny_models
 from physplan.graph import EventChain
 from physplan.guidance import GuidanceConfig, Objective, build_objective
 from physplan.perception import Evidence, gather_evidence
 from physplan.video.families.base import FamilyModel
 from physplan.video.loading import LoadOptions, load_video_model
 from physplan.video.protocol import Conditioning
+from pictures import ColourFeatures, ground_depth
 
 VIDEO = (32, 32)
 Prepare = Callable[..., tuple[Conditioning, torch.Generator]]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import torch
-from benchmarks.pictures import box, evidence_of, paint
 
 from physplan.graph import Edge, EventChain, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.guidance.bystanders import TOLERANCE, KeepBystanders, bystanders, excess
 from physplan.guidance.objective import measure_frame
+from pictures import box, evidence_of, paint
 
 SIZE = (32, 48)
 RED, GREEN, BLUE, WHITE = (0.9, 0.1, 0.1), (0.1, 0.7, 0.2), (0.1, 0.2, 0.9), (1.0, 1.0, 1.0)

@@ -11,11 +11,11 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
-from benchmarks.pictures import ColourFeatures, ground_depth
 from torch import Tensor
 
 from physplan.graph import EventChain, PhysicalDelta
 from physplan.guidance import FRAME_GUIDANCE, Progress, Schedule, guide
+from pictures import ColourFeatures, ground_depth
 
 VIDEO = (32, 32)
 

@@ -165,7 +165,7 @@ def test_saved_activations_do_not_grow_with_the_number_of_events(setting, object
 
 
 def saved_bytes(function) -> int:
-    from benchmarks.guidance import peak_saved_bytes
+    from saved_bytes import peak_saved_bytes
 
     return peak_saved_bytes(function)
 

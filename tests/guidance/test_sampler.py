@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from benchmarks.pictures import ColourFeatures, ground_depth
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
@@ -30,6 +29,7 @@ from physplan.guidance.previews import anchors_of
 from physplan.guidance.repeat import events_of
 from physplan.video.frames import Window
 from physplan.video.sampling import draw_noise, sample
+from pictures import ColourFeatures, ground_depth
 
 SHORT = Schedule.linear(layout_steps=1, guided_steps=2, repeats=2)
 CONFIG = GuidanceConfig(

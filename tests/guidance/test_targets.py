@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from benchmarks.pictures import ColourFeatures, box, evidence_of, ground_depth, paint
 
 from physplan.errors import PhysPlanError
 from physplan.graph import (
@@ -28,6 +27,7 @@ from physplan.guidance.objective import GraphObjective, measure_frame
 from physplan.guidance.selection import select_terms
 from physplan.guidance.targets import reference_picture
 from physplan.perception import Evidence
+from pictures import ColourFeatures, box, evidence_of, ground_depth, paint
 
 SIZE = (32, 48)
 RED, GREEN, BLUE = (0.9, 0.1, 0.1), (0.1, 0.7, 0.2), (0.1, 0.2, 0.9)

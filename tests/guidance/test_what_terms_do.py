@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 import torch
-from benchmarks.pictures import Painter, box, paint
-from benchmarks.stories import BLUE, SIZE, WHITE, Story, stories
-from benchmarks.terms import objective_of, optimise
 from torch import Tensor
 
+from optimising import objective_of, optimise
 from physplan.graph import Term
 from physplan.guidance import MeasureConfig
 from physplan.guidance.comparison import Comparison, compare
 from physplan.guidance.objective import measure_frame
 from physplan.guidance.terms import centroid, depth_gap
+from pictures import Painter, box, paint
+from stories import BLUE, SIZE, WHITE, Story, stories
 
 STORIES = {story.name.split("(")[0].strip(): story for story in stories()}
 MOVES, GROWS, APPEARS, DISAPPEARS, CHANGES, FORWARD = STORIES.values()

@@ -20,9 +20,8 @@ from physplan.perception.images import (
     normalise,
     patch_grid,
     resize,
-    to_picture,
-    to_tensor,
 )
+from physplan.pictures import to_picture, to_tensor
 
 # One 8-bit step of rounding in the processors, divided by the smallest standard deviation.
 TOLERANCE = 1.5 / 255 / min(IMAGENET[1])

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests import melting
 from tests.pipeline import tiny_pipelines
 
+import melting
 from loopback import GeminiServer, OpenAIServer
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image, ImageDraw
-from tests import melting
 
+import melting
 import tiny_editors
 import tiny_models
 import tiny_perception

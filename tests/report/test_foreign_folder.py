@@ -119,7 +119,7 @@ def test_no_link_is_followed(
 
 
 @pytest.mark.parametrize(
-    "name", ["../victim.txt", "/tmp/x/victim.txt", "keyframes/../../victim.txt", "a\\b", ""]
+    "name", ["../victim.txt", "/x/victim.txt", "keyframes/../../victim.txt", "a\\b", ""]
 )
 def test_a_record_that_names_a_file_elsewhere_deletes_nothing(tmp_path: Path, name: str) -> None:
     victim = tmp_path / "victim.txt"

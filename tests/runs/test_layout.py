@@ -28,3 +28,9 @@ def test_the_stages_are_listed_once() -> None:
     listed = re.compile(r'"plan",\s*"keyframes",\s*"evidence"')
     files = {path.name for path in SOURCES.rglob("*.py") if listed.search(path.read_text(encoding="utf-8"))}
     assert files == {"layout.py"}
+
+
+def test_every_name_is_guarded_against_links() -> None:
+    """A file that is added to the folder is added to the list that is looked through before work begins."""
+    named = {value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str)}
+    assert named == {*layout.FILES, *layout.FOLDERS, layout.LEDGER}

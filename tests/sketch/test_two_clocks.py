@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 import torch
 from PIL import Image
-from tests import tiny_models
 from torch import Tensor
 
+import tiny_models
 from physplan.errors import PhysPlanError
 from physplan.sketch.compose import Sketch
 from physplan.sketch.sampling import (

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from tests import tiny_models
 
+import tiny_models
 from physplan.video.families.base import FamilyModel
 from physplan.video.loading import LoadOptions, load_video_model
 

@@ -12,7 +12,6 @@ import pytest
 import torch
 from PIL.Image import Image
 from safetensors.torch import load_file, save_file
-from tests.tiny_models import NAMES, prepare
 
 from physplan.errors import PhysPlanError
 from physplan.video.families import FAMILIES, family_of
@@ -20,6 +19,7 @@ from physplan.video.families.base import FamilyModel
 from physplan.video.loading import LoadOptions, load_video_model
 from physplan.video.protocol import VideoModel
 from physplan.video.sampling import sample
+from tiny_models import NAMES, prepare
 
 Load = Callable[..., FamilyModel]
 

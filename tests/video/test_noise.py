@@ -9,13 +9,13 @@ import diffusers
 import pytest
 import torch
 from PIL.Image import Image
-from tests.tiny_models import prepare
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.video.families.base import FamilyModel
 from physplan.video.noise import EDM, Flow, VariancePreserving
 from physplan.video.protocol import NoiseFamily
+from tiny_models import prepare
 
 
 def ddim(steps: int = 10) -> diffusers.CogVideoXDDIMScheduler:

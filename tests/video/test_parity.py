@@ -11,12 +11,12 @@ import pytest
 import torch
 from diffusers import AutoencoderKLLTXVideo
 from PIL.Image import Image
-from tests.tiny_models import NAMES, TEXT_LENGTH
 from torch import Tensor
 
 from physplan.video.families.base import FamilyModel
 from physplan.video.families.ltx import LTXCodec
 from physplan.video.sampling import sample
+from tiny_models import NAMES, TEXT_LENGTH
 
 PIPELINES = {
     "cogvideox": diffusers.CogVideoXImageToVideoPipeline,

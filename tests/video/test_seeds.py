@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 from PIL.Image import Image
-from tests.tiny_models import prepare
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.video.families.base import FamilyModel, require_cpu
 from physplan.video.sampling import draw_noise, sample
+from tiny_models import prepare
 
 
 @pytest.fixture

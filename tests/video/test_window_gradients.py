@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 import torch
 from PIL.Image import Image
-from tests.tiny_models import NAMES
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
@@ -15,6 +14,7 @@ from physplan.video.checkpointing import Checkpointing
 from physplan.video.families.base import FamilyModel
 from physplan.video.memory import Saved, parameters
 from physplan.video.protocol import Conditioning
+from tiny_models import NAMES
 
 FRAMES = 17
 

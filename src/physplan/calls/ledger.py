@@ -21,7 +21,7 @@ from typing import IO, Any, Literal, get_args
 from filelock import FileLock, Timeout
 
 from physplan.errors import PhysPlanError
-from physplan.files import refuse_link
+from physplan.foreign import inside
 
 PATIENCE = 60.0  # seconds; a line is written in milliseconds
 # open: under way, or cut off by a kill; lost: cut off, as was seen when the question was asked again.
@@ -177,6 +177,7 @@ class Ledger:
     def entries(self) -> tuple[Entry, ...]:
         with self._lock:
             if self.path is not None and self.path.exists():
+                self._require_file()
                 with self.path.open("rb") as file:  # without the lock: only complete lines are read
                     self._read_new(file)
             return tuple(self._entries.values())
@@ -228,7 +229,7 @@ class Ledger:
                 yield None
                 return
             try:
-                refuse_link(self.path)
+                self._require_file()
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 lock = self.path.with_name(f"{self.path.name}.lock")
                 with FileLock(lock, timeout=PATIENCE, poll_interval=0.005), self.path.open("a+b") as file:
@@ -238,6 +239,13 @@ class Ledger:
                 raise PhysPlanError(f"Another process holds the ledger {self.path}: end it.") from None
             except OSError as error:
                 raise PhysPlanError(f"The ledger {self.path} cannot be written: {error.strerror}.") from None
+
+    def _require_file(self) -> None:
+        """In somebody else's folder it may be a link to a file of the user's, or a pipe that never ends."""
+        assert self.path is not None
+        path = inside(self.path.parent, self.path.name)
+        if path.exists() and not path.is_file():
+            raise PhysPlanError(f"The ledger {path} is not a file: move it away.")
 
     def _read_new(self, file: IO[bytes]) -> None:
         """Take in the complete lines that other processes have added."""

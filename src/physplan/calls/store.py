@@ -25,10 +25,12 @@ from filelock import FileLock, Timeout
 
 from physplan.calls.protocol import IMAGE_TYPES, ImagePart, Reply, Request, Usage
 from physplan.errors import PhysPlanError
-from physplan.files import TEMPORARY, refuse_link
+from physplan.files import TEMPORARY
+from physplan.foreign import inside, read_file
 
 VERSION = 1
 DIGEST = re.compile("[0-9a-f]{64}")
+MOST_BYTES = 100_000_000  # of an answer or a picture
 PART = ".part"  # an answer on its way to its place
 
 
@@ -46,7 +48,7 @@ class AnswerStore:
         """The answer and what it cost."""
         path = self._path(key)
         try:
-            record = json.loads(path.read_bytes())
+            record = json.loads(read_file(path, limit=MOST_BYTES, links=False))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError):
@@ -134,9 +136,9 @@ class AnswerStore:
         if path.exists() or not part.exists():
             return
         try:
-            record = json.loads(part.read_bytes())
+            record = json.loads(read_file(part, limit=MOST_BYTES, links=False))
             whole = record["sha256"] == _checksum(record)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, PhysPlanError, ValueError, KeyError, TypeError, AttributeError):
             whole = False  # cut off while it was written
         part.replace(path) if whole else part.unlink()
 
@@ -152,7 +154,7 @@ class AnswerStore:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         for name in ("answers", "blobs", "locks"):
-            refuse_link(self.folder / name)
+            inside(self.folder, name)
         try:
             yield
         except OSError as error:
@@ -170,7 +172,7 @@ class AnswerStore:
             raise KeyError("digest")
         path = self._blob_path(image["digest"], image["media_type"])
         try:
-            data = path.read_bytes()
+            data = read_file(path, limit=MOST_BYTES, links=False)
         except OSError:
             data = b""
         if hashlib.sha256(data).hexdigest() != image["digest"]:

@@ -18,9 +18,6 @@ class Interval:
     low: float
     high: float
 
-    def scaled(self, factor: float) -> Interval:
-        return Interval(value=self.value * factor, low=self.low * factor, high=self.high * factor)
-
 
 def row_mean(rows: np.ndarray) -> float:
     return float(rows.mean())

@@ -36,9 +36,11 @@ def use_preset(
     fps: float | None = None,
 ) -> tuple[Callable[[], Generator], GenerationConfig]:
     """What `generate` needs for a preset. What no case could do is refused here, before the first begins."""
-    from physplan.guidance.methods import method_config
+    from physplan.guidance.methods import method_config, planner_of
     from physplan.pipeline.config_loading import load_config
     from physplan.pipeline.defaults import with_defaults
+    from physplan.pipeline.requirements import check_names
+    from physplan.reasoning.registry import REASONERS
 
     changes = dict(overrides or {})
     if "video.fit" in changes:
@@ -53,6 +55,8 @@ def use_preset(
     video = settled.video
     guidance = method_config(method, physplan=settled.guidance, frame_guidance=settled.frame_guidance)
     guidance.schedule.check(video.num_inference_steps or 0)
+    check_names(settled)
+    planner_of(method, settled.reasoner.name, REASONERS)
     check_length(video.num_frames or 0, video.fps or 0, seconds=seconds, wanted_fps=fps)
     return partial(make_preset_generator, config, method), GenerationConfig(
         generator=f"{config.preset} {method}",

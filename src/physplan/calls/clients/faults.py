@@ -10,6 +10,7 @@ from typing import Any
 
 from physplan.calls.protocol import CallFault
 from physplan.calls.secrets import Secret
+from physplan.foreign import plain
 
 LONGEST_MESSAGE = 300
 ADVICE = {
@@ -32,11 +33,11 @@ def as_fault(error: Exception, *, service: str, secret: Secret | None) -> CallFa
     status = _status(error)
     names = {base.__name__ for base in type(error).__mro__}
     if status is not None:
-        message = f"{service} answered {status}: {plain(_words(error), secret)}"
+        message = f"{service} answered {status}: {sentence(_words(error), secret)}"
         if advice := ADVICE.get(status):
             message += f" {advice}"
         if 300 <= status < 400:
-            to = plain(_headers(error).get("location", "nowhere"), secret)
+            to = sentence(_headers(error).get("location", "nowhere"), secret)
             message = f"{service} redirects to {to} Redirects are not followed: the key would go along."
         return CallFault(
             message,
@@ -53,8 +54,9 @@ def as_fault(error: Exception, *, service: str, secret: Secret | None) -> CallFa
             retryable=True,
             billable=True,
         )
+    said = label(_words(error), secret)
     return CallFault(
-        f"{service} sent what its SDK cannot read ({type(error).__name__}: {plain(_words(error), secret)})",
+        f"{service} sent what its SDK cannot read ({type(error).__name__}: {said}).",
         retryable=True,
         billable=True,
     )
@@ -72,7 +74,7 @@ def _words(error: Exception) -> str:
     return str(getattr(error, "message", None) or error)
 
 
-def plain(text: str, secret: Secret | None) -> str:
+def sentence(text: str, secret: Secret | None) -> str:
     """A server's words as one short sentence."""
     return label(text, secret).rstrip(".") + "."
 
@@ -80,8 +82,7 @@ def plain(text: str, secret: Secret | None) -> str:
 def label(text: str, secret: Secret | None) -> str:
     """A server's words on one short line: no key, no control characters."""
     text = secret.redact(text) if secret else text
-    text = "".join(c if c.isprintable() else " " for c in text[: 10 * LONGEST_MESSAGE])
-    text = re.sub(r"\s+", " ", text).strip()
+    text = re.sub(r"\s+", " ", plain(text[: 10 * LONGEST_MESSAGE])).strip()
     return text[:LONGEST_MESSAGE] + "…" if len(text) > LONGEST_MESSAGE else text
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from physplan.calls.addresses import is_local
-from physplan.calls.clients.faults import as_fault, label, plain
+from physplan.calls.clients.faults import as_fault, label, sentence
 from physplan.calls.clients.http import bounded, limits_for
 from physplan.calls.protocol import IMAGE_TYPES, CallFault, ImagePart, Reply, Request, Usage
 from physplan.calls.providers import GEMINI
@@ -103,8 +103,9 @@ class GeminiClient:
 
     def _refusal(self, reason: str, response: Any) -> CallFault:
         """Answered without an answer, which is charged for like any other."""
+        said = sentence(reason, self._key)
         return CallFault(
-            f"{SERVICE} refused to answer: {plain(reason, self._key)} Reword the prompt or change the image.",
+            f"{SERVICE} refused to answer: {said} Reword the prompt or change the image.",
             status=200,
             billable=True,
             usage=_usage(response.usage_metadata, 0, answered=False),

@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from physplan.calls.addresses import is_local
-from physplan.calls.clients.faults import as_fault, label, plain
+from physplan.calls.clients.faults import as_fault, label, sentence
 from physplan.calls.clients.http import bounded, limits_for
 from physplan.calls.protocol import CallFault, Reply, Request, Usage
 from physplan.calls.providers import OPENAI
@@ -92,7 +92,7 @@ class OpenAIClient:
                 usage=usage,
             )
         if refusal:
-            said = plain(str(refusal), self._key)
+            said = sentence(str(refusal), self._key)
             raise CallFault(f"{self._service} refused: {said}", status=200, billable=True, usage=usage)
         model = getattr(response, "model", None)
         return Reply(

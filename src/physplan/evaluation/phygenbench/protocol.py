@@ -51,9 +51,3 @@ class Judges:
     closed_choice: ChoiceJudge
     open_order: OrderJudge
     open_choice: ChoiceJudge
-
-    @property
-    def name(self) -> str:
-        closed = f"{self.closed_order.name}, {self.closed_choice.name}"
-        opened = f"{self.open_order.name}, {self.open_choice.name}"
-        return f"closed: {closed}; open: {opened}; frames: {self.ranker.name}, {self.scorer.name}"

@@ -13,28 +13,23 @@ from physplan.guidance.methods import ABLATIONS, METHODS, method_config
 from physplan.pipeline.config import Config
 from physplan.registry import did_you_mean
 
-# Ablations of the plan: with which plan which method of `physplan.guidance` runs.
-PLAN_ABLATIONS: Mapping[str, tuple[PlanKind, str]] = {
-    "prompt_derived": ("words", "whole_frame"),  # (i)
-    "full_graph": ("reparsed", "physplan"),  # (ii)
-}
+# How the small world, whose reasoner is no model, makes the plans of the ablations of the plan.
+PLAN_KINDS: Mapping[str, PlanKind] = {"prompt_derived": "words", "full_graph": "reparsed"}  # (i), (ii)
 LEVELS = (0, 1, 2, 3)
 EDITOR_LEVEL = 1  # the sandbox's editor as it is; 0 is the simulator's own frame, 2 and 3 err more
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """`name` is a method of `physplan.guidance` or an ablation of the plan; `:mode` behind it sets a gradient
-    mode."""
+    """`name` is a method of `physplan.guidance`; `:mode` behind it sets a gradient mode."""
 
     name: str
     level: int = EDITOR_LEVEL
 
     def __post_init__(self) -> None:
         method, _, gradient = self.name.partition(":")
-        known = (*METHODS, *PLAN_ABLATIONS)
-        if method not in known:
-            raise PhysPlanError(f"There is no method {method!r}. {did_you_mean(method, known)}")
+        if method not in METHODS:
+            raise PhysPlanError(f"There is no method {method!r}. {did_you_mean(method, METHODS)}")
         if gradient and (gradient not in get_args(GradientMode) or method in ("base", "frame_guidance")):
             raise PhysPlanError(
                 f"{self.name!r}: PhysPlan's gradient modes are {', '.join(get_args(GradientMode))},"
@@ -58,15 +53,14 @@ class Arm:
 
     @property
     def plan(self) -> PlanKind:
-        return PLAN_ABLATIONS.get(self.method, ("graph", ""))[0]
+        return PLAN_KINDS.get(self.method, "graph")
 
     @property
     def label(self) -> str:
         return self.name if self.level == EDITOR_LEVEL else f"{self.name} @ level {self.level}"
 
     def guidance(self, config: Config) -> GuidanceConfig:
-        method = PLAN_ABLATIONS.get(self.method, ("", self.method))[1]
-        found = method_config(method, physplan=config.guidance, frame_guidance=config.frame_guidance)
+        found = method_config(self.method, physplan=config.guidance, frame_guidance=config.frame_guidance)
         gradient = self.name.partition(":")[2]
         return found.with_gradient(gradient) if gradient else found  # type: ignore[arg-type]
 
@@ -82,4 +76,4 @@ def arms(*names: str, levels: Sequence[int] = (EDITOR_LEVEL,)) -> tuple[Arm, ...
 
 MAIN_ARMS = arms("base", "frame_guidance", "physplan")
 MODE_ARMS = arms("physplan:exact", "physplan:direct")  # beside the preset's own mode
-ABLATION_ARMS = arms(*PLAN_ABLATIONS, *ABLATIONS)
+ABLATION_ARMS = arms(*PLAN_KINDS, *ABLATIONS)

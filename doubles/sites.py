@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ class Site:
             policy=policy,
         )
 
-    def reasoner(self, kind: type[VLMReasoner] = VLMReasoner, **options: object) -> VLMReasoner:
+    def reasoner(self, kind: type[VLMReasoner] = VLMReasoner, **options: Any) -> VLMReasoner:
         return kind(self.gateway(**options), MODEL)
 
 

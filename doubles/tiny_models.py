@@ -115,7 +115,7 @@ def tokenizer() -> T5TokenizerFast:
     )
 
 
-def _t5(kind: type = T5EncoderModel, config: type = T5Config, width: int = 32) -> torch.nn.Module:
+def _t5(kind: Any = T5EncoderModel, config: Any = T5Config, width: int = 32) -> Any:
     return kind(
         config(
             vocab_size=len(WORDS) + 4,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from benchmarks.pictures import box, disc, evidence_of, paint
 from physplan.graph import (
     Consume,
     Edge,
@@ -23,6 +22,7 @@ from physplan.graph import (
     Update,
 )
 from physplan.perception import Evidence
+from pictures import box, disc, evidence_of, paint
 
 SIZE = (48, 64)
 RED, BLUE, TEAL = (0.85, 0.2, 0.15), (0.1, 0.25, 0.9), (0.1, 0.75, 0.6)

@@ -162,9 +162,11 @@ class GeminiServer(Loopback):
 
     def decode(self, path: str, body: dict[str, Any], headers: dict[str, str]) -> Asked:
         config = body.get("generationConfig", {})
+        asked = GENERATE.fullmatch(path)
+        assert asked is not None
         parts = [part for content in body["contents"] for part in content["parts"]]
         return Asked(
-            model=GENERATE.fullmatch(path)[1],
+            model=asked[1],
             text="".join(part.get("text", "") for part in parts),
             system="".join(part["text"] for part in body.get("systemInstruction", {}).get("parts", [])),
             images=tuple(_bytes(p["inlineData"]["data"]) for p in parts if "inlineData" in p),

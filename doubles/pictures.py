@@ -74,7 +74,7 @@ class Painter:
 
     def __init__(self, *pictures: Tensor, sure: float = 2.0) -> None:
         pixels = torch.cat([picture.flatten(1).T for picture in pictures])
-        colours, counts = pixels.unique(dim=0, return_counts=True)
+        colours, counts = torch.unique(pixels, dim=0, return_counts=True)
         self.colours = colours[counts.argsort(descending=True)]  # [M, 3], the ground first
         self.sure = sure
 
