@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +28,7 @@ FIRST = 700  # test scenes below were looked at while the models were made
 MOVED = 0.05  # a pixel that differs this much from the first frame, of brightness 1, has moved
 CLEAR = np.log(2.0)  # the nearest outcome is at most half as far as the next
 LOOKS = range(2, FRAMES, 3)
-Video = NDArray[np.float32]  # [T, H, W, 3] in [0, 1]
+Video = NDArray[Any]  # [T, H, W, 3] in [0, 1]
 
 
 @torch.no_grad()
@@ -47,7 +48,7 @@ def moving(video: Video) -> NDArray[np.bool_]:
 
 def moving_psnr(chosen: Sequence[Scene]) -> dict[str, float]:
     """Decibels over moving pixels, per phenomenon."""
-    errors: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
+    errors: dict[str, list[NDArray[Any]]] = defaultdict(list)
     for one in chosen:
         clip = one.render()
         truth = clip.frames / np.float32(255)
@@ -80,7 +81,7 @@ def edge_ratio(video: Video, truth: Video) -> float:
     return float(edge_energy(video)[where].sum() / max(edge_energy(truth)[where].sum(), 1e-9))
 
 
-def edge_energy(video: Video) -> NDArray[np.float32]:
+def edge_energy(video: Video) -> NDArray[Any]:
     """[T, H, W]: squared differences to the neighbours on the right and below."""
     across = np.square(np.diff(video, axis=2, append=video[:, :, -1:])).sum(axis=-1)
     down = np.square(np.diff(video, axis=1, append=video[:, -1:])).sum(axis=-1)
