@@ -20,6 +20,7 @@ from scipy import ndimage
 from physplan.perception.protocol import Segmenter
 from physplan.sandbox.components import WEIGHTS, load_segmenter, load_video
 from physplan.sandbox.outcome import judge
+from physplan.sandbox.video import SandboxCodec
 from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.render import FRAMES, Clip
 from physplan.sandbox.world.scene import Scene
@@ -34,11 +35,12 @@ Video = NDArray[Any]  # [T, H, W, 3] in [0, 1]
 @torch.no_grad()
 def reconstructed(clip: Clip) -> Video:
     """What is left of a clip after the autoencoder."""
-    autoencoder = load_video().codec.autoencoder
+    codec = load_video().codec
+    assert isinstance(codec, SandboxCodec)
     video = torch.from_numpy(clip.frames).permute(3, 0, 1, 2)[None].float() / 127.5 - 1
-    return (
-        (autoencoder.decode(autoencoder.encode(video))[0] / 2 + 0.5).clamp(0, 1).permute(1, 2, 3, 0).numpy()
-    )
+    decoded = codec.autoencoder.decode(codec.autoencoder.encode(video))[0]
+    frames: Video = (decoded / 2 + 0.5).clamp(0, 1).permute(1, 2, 3, 0).numpy()
+    return frames
 
 
 def moving(video: Video) -> NDArray[np.bool_]:
