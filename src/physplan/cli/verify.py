@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from physplan.graph import EventChain
     from physplan.keyframes.framing import fit
     from physplan.perception import Evidence
-    from physplan.perception.images import to_tensor
+    from physplan.pictures import to_tensor
     from physplan.pipeline.backends import Backends
     from physplan.pipeline.config_loading import load_config
     from physplan.reasoning.picture import Picture
