@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from pictures import ColourFeatures, ground_depth
 from diffusers import SkyReelsV2ImageToVideoPipeline, SkyReelsV2Transformer3DModel
-import tiny_models
-from scenes import MELTING_FIRST, MELTING_KEYFRAMES, ColourSegmenter, melting_chain
+from tests.scenes import MELTING_FIRST, MELTING_KEYFRAMES, ColourSegmenter, melting_chain
 
+import tiny_models
 from physplan.graph import Update
 from physplan.guidance import GuidanceConfig, MeasureConfig, build_objective, selection
 from physplan.guidance.measurement import TERMS
@@ -24,6 +23,7 @@ from physplan.video.families import FAMILIES
 from physplan.video.loading import LoadOptions, load_video_model
 from physplan.video.memory import estimate_folder
 from physplan.video.sampling import sample
+from pictures import ColourFeatures, ground_depth
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"<!-- (file: (?P<file>\S+)|run) -->\n```python\n(?P<code>.*?)```", re.DOTALL)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from pictures import ColourFeatures, disc, paint
 
 from physplan.cli import main
 from physplan.errors import PhysPlanError
@@ -14,6 +13,7 @@ from physplan.guidance.calibration import calibrate
 from physplan.guidance.occupancy import mask_on_grid, occupancy, reference_feature, similarity
 from physplan.pictures import to_picture
 from physplan.pipeline.config_loading import load_config
+from pictures import ColourFeatures, disc, paint
 
 SIZE = (96, 96)
 PLACES = [((0.9, 0.1, 0.1), 30.0), ((0.1, 0.7, 0.2), 48.0), ((0.1, 0.2, 0.9), 66.0)]
