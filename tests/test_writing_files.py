@@ -6,6 +6,7 @@ import os
 import resource
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,13 +19,18 @@ from physplan.tensors import save_tensors
 from physplan.video.files import write_video
 
 
-@pytest.fixture
+@contextmanager
 def small_files() -> Iterator[None]:
-    """The system refuses to write more than 1 kB into a file, as a full disk would."""
+    """The system refuses to write more than 1 kB into a file, as a full disk would.
+
+    Not a fixture: pytest writes its own output, which may go to a file, before a fixture is taken down.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_tensors_are_the_same_bytes_each_time_and_read_back(tmp_path: Path) -> None:
@@ -40,9 +46,8 @@ def test_tensors_are_the_same_bytes_each_time_and_read_back(tmp_path: Path) -> N
         assert all(torch.equal(file.get_tensor(name), tensor) for name, tensor in tensors.items())
 
 
-@pytest.mark.usefixtures("small_files")
 def test_tensors_on_a_full_disk_are_an_error_of_the_system_that_names_the_file(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match=r"a\.safetensors"):
+    with small_files(), pytest.raises(OSError, match=r"a\.safetensors"):
         save_tensors(tmp_path / "a.safetensors", {"a": torch.zeros(10_000)})
     assert list(tmp_path.iterdir()) == []
 

@@ -54,7 +54,7 @@ def problem(value: Any, metadata: Mapping[str, Any]) -> str | None:
     low, above = metadata.get("low"), metadata.get("above")
     high, below = metadata.get("high"), metadata.get("below")
     fits = (
-        math.isfinite(value)
+        (isinstance(value, int) or math.isfinite(value))  # isfinite cannot take a whole number of any length
         and (low is None or value >= low)
         and (above is None or value > above)
         and (high is None or value <= high)

@@ -225,16 +225,14 @@ def test_a_full_disk_while_storing_is_waited_for_without_computing_again(tmp_pat
     assert lines(log).count("scene 001") == 1
 
 
-def test_a_claim_holds_although_a_full_disk_takes_no_line(tmp_path: Path, monkeypatch) -> None:
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(cases_module.os, "write", full)
+def test_a_claim_is_held_by_one_at_a_time(tmp_path: Path) -> None:
     store, (case,) = CaseStore(tmp_path), standin.make_cases(1)
     claim = store.claim(case)
     assert claim is not None
     assert store.claim(case) is None
-    claim.release()  # which has nothing left to write
+    assert store.state(case) == "running"
+    claim.release()
+    assert store.state(case) == "missing"
     assert store.claim(case) is not None
 
 

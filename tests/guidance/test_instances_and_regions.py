@@ -13,7 +13,7 @@ from scipy.spatial import Delaunay, QhullError
 from physplan.guidance.instances import averages, find_instances
 from physplan.guidance.matching import match
 from physplan.guidance.occupancy import mask_on_grid
-from physplan.guidance.regions import enlarge, hull, keyframe_shape, pool, region
+from physplan.guidance.regions import enlarge, fill_hull, keyframe_shape, pool, region, row_extremes
 from physplan.guidance.update import normalised, region_weights, with_norm_of
 
 
@@ -78,6 +78,12 @@ CELL = 16  # pixels
 
 def pixels(cells: np.ndarray) -> np.ndarray:
     return enlarge(cells, (cells.shape[0] * CELL, cells.shape[1] * CELL))
+
+
+def hull(mask: np.ndarray) -> np.ndarray:
+    drawn = np.zeros_like(mask)
+    fill_hull(drawn, *row_extremes(mask))
+    return drawn
 
 
 def region_of(preview: np.ndarray, keyframe: np.ndarray) -> np.ndarray:

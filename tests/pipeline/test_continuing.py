@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,11 @@ def test_ctrl_c_leaves_a_folder_to_go_on_from(pp: PhysPlan, ice: Path, tmp_path:
         pp.generate(ice, PROMPT, output_dir=tmp_path / "run", on_event=stop)
     assert "latents: stopped" in (tmp_path / "run" / "log.txt").read_text()
     assert (tmp_path / "run" / "preview.png").exists()
+    why = json.loads((tmp_path / "run" / "failure.json").read_text())
+    assert why == {"error": "It was stopped.", "same_command": "The same command goes on where this one was."}
+    assert "The same command goes on where this one was." in (tmp_path / "run" / "report.html").read_text()
     assert done_by(pp, ice, tmp_path / "run") == ["latents", "video"]
+    assert not (tmp_path / "run" / "failure.json").exists()
 
 
 def test_plan_and_keyframes_by_themselves_and_given(

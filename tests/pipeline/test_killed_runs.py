@@ -6,6 +6,7 @@ without a torn file.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -58,7 +59,8 @@ class Runner:
         pid = int(self._read().removeprefix("started "))
         if after is not None:
             time.sleep(after)
-            os.kill(pid, signal.SIGKILL)  # a zombie at worst: its parent has not yet waited for it
+            with contextlib.suppress(ProcessLookupError):  # done before that, on a machine less busy by now
+                os.kill(pid, signal.SIGKILL)
         return int(self._read().removeprefix("ended "))
 
     def _read(self) -> str:

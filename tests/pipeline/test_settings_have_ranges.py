@@ -48,6 +48,16 @@ def test_every_setting_says_what_it_means(name: str) -> None:
     ),
 )
 def test_any_value_is_taken_or_refused_in_one_sentence(name: str, value: Any) -> None:
+    taken_or_refused(name, value)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_odd_values_are_taken_or_refused_in_one_sentence(name: str) -> None:
+    for value in ODD:
+        taken_or_refused(name, value)
+
+
+def taken_or_refused(name: str, value: Any) -> None:
     try:
         config = override(Config(), name, value)
     except PhysPlanError as error:

@@ -118,9 +118,7 @@ def test_no_link_is_followed(
     assert secret.read_bytes() == content
 
 
-@pytest.mark.parametrize(
-    "name", ["../victim.txt", "/x/victim.txt", "keyframes/../../victim.txt", "a\\b", ""]
-)
+@pytest.mark.parametrize("name", ["../victim.txt", "/x/victim.txt", "keyframes/../../victim.txt", "a\\b", ""])
 def test_a_record_that_names_a_file_elsewhere_deletes_nothing(tmp_path: Path, name: str) -> None:
     victim = tmp_path / "victim.txt"
     victim.write_text("mine")

@@ -47,9 +47,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "-o", "--output", metavar="DIR", help="the run's folder (default: runs/PICTURE-PROMPT-METHOD-seedN)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the sampling (default: 0)")
-    parser.add_argument(
-        "--method", default="physplan", metavar="NAME", help="physplan (default), frame_guidance, base, ..."
-    )
+    methods = "physplan (default), sketch, storyboard (no video model), frame_guidance, base, ..."
+    parser.add_argument("--method", default="physplan", metavar="NAME", help=methods)
     parser.add_argument("--plan", metavar="FILE", help="use this plan instead of making one")
     parser.add_argument("--keyframes", metavar="DIR", help="use 1.png, 2.png, ... of a folder; needs --plan")
     parser.add_argument(

@@ -40,6 +40,7 @@ class Display:
         )
         self.tasks: dict[str, TaskID] = {}
         self._last_line = 0.0
+        self._preview_named = False
 
     def __enter__(self) -> Display:
         if self.console.is_terminal:
@@ -61,7 +62,9 @@ class Display:
 
     def _draw(self, event: RunEvent) -> None:
         if event.stage not in self.tasks:
-            self.tasks[event.stage] = self.bars.add_task(NAMES[event.stage], total=None, words="", left=None)
+            self.tasks[event.stage] = self.bars.add_task(
+                NAMES.get(event.stage, event.stage), total=None, words="", left=None
+            )
         task = self.tasks[event.stage]
         if event.kind == "kept":
             self.bars.update(task, total=1, completed=1, words="as it was", left=None)
@@ -77,7 +80,8 @@ class Display:
                 words=plain(event.message)[:200],
                 left=event.remaining,
             )
-            if event.stage == "latents" and event.done == 0:
+            if event.stage == "latents" and not self._preview_named:
+                self._preview_named = True
                 path = plain(self.folder / layout.PREVIEW)
                 self.bars.console.print(Text(f"preview while sampling: {path}", style="dim"))
 
@@ -88,8 +92,10 @@ class Display:
         self._last_line = now
         words = {"kept": "as it was", "started": "started", "finished": "finished"}.get(event.kind, "")
         left = f", {clock(event.remaining)} left" if event.remaining is not None else ""
-        parts = "; ".join(part for part in (words, plain(event.message)) if part)
-        print(f"{NAMES[event.stage]}: {parts}{left}", file=sys.stderr, flush=True)
+        # What a stage found off is said as it goes and listed at the end: not here a third time.
+        said = "" if event.kind == "finished" else plain(event.message)
+        parts = "; ".join(part for part in (words, said) if part)
+        print(f"{NAMES.get(event.stage, event.stage)}: {parts}{left}", file=sys.stderr, flush=True)
 
 
 class _Left(ProgressColumn):

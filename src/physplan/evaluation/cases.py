@@ -11,18 +11,16 @@ A result carries a checksum of itself and of the files beside it; a damaged one 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import logging
-import os
 import re
-import socket
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from filelock import BaseFileLock, FileLock, Timeout
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.provenance import file_digest
@@ -72,10 +70,10 @@ class Case:
 class Claim:
     """The right to do one case, held until `release` or until this process ends."""
 
-    file: IO[bytes]
+    lock: BaseFileLock
 
     def release(self) -> None:
-        self.file.close()
+        self.lock.release()
 
 
 @dataclass(frozen=True)
@@ -118,21 +116,12 @@ class CaseStore:
         """Take the case, or None when another process is doing it just now."""
         directory = self.directory(case)
         directory.mkdir(parents=True, exist_ok=True)
-        file = inside(directory, "claim").open("ab", buffering=0)  # closing it has nothing left to write
+        lock = FileLock(inside(directory, "claim"), thread_local=False)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
+            lock.acquire(timeout=0)
+        except Timeout:
             return None
-        except OSError:
-            file.close()
-            raise
-        # Who has it, for people who look into the folder. The lock alone decides: a full disk, which the
-        # result will tell of if it lasts, takes nothing from the claim.
-        with suppress(OSError):
-            os.truncate(file.fileno(), 0)
-            os.write(file.fileno(), f"{socket.gethostname()} {os.getpid()}\n".encode())
-        return Claim(file=file)
+        return Claim(lock=lock)
 
     def save(self, case: Case, result: Mapping[str, Any], *, seconds: float, attempts: int) -> None:
         record = {

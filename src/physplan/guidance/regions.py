@@ -55,13 +55,6 @@ def region(preview: Instances, keyframe: KeyframeShape, matching: Matching) -> N
     return covered
 
 
-def hull(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The pixels whose centre lies in the convex hull of the mask's pixel centres."""
-    drawn = np.zeros_like(mask)
-    fill_hull(drawn, *row_extremes(mask))
-    return drawn
-
-
 def fill_hull(drawn: NDArray[np.bool_], left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
     """Add to `drawn` the hull of a shape with these row extremes."""
     rows = np.flatnonzero(right >= 0)

@@ -31,7 +31,8 @@ def explain(error: BaseException) -> str:
 
 def advice(error: BaseException) -> str:
     causes = _causes(error)
-    if any(isinstance(one, KeyboardInterrupt | CallFault) for one in causes):
+    lost = any(isinstance(one, CallFault) and one.retryable for one in causes)
+    if lost or any(isinstance(one, KeyboardInterrupt) for one in causes):
         return "The same command goes on where this one was."
     if any(isinstance(one, OSError) and one.errno in (errno.ENOSPC, errno.EDQUOT) for one in causes):
         return "The same command goes on where this one was, once there is room on the disk."

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from physplan.calls.outlay import Outlay, outlay
 from physplan.graph import EventChain
-from physplan.guidance.methods import method_config
 from physplan.keyframes.registry import EDITORS
 from physplan.machine import Missing
+from physplan.pipeline.methods import guidance_of
 from physplan.pipeline.run import Run, recorded_settings
 from physplan.pipeline.stage_keys import deciding_settings
 from physplan.pipeline.video_models import video_model
@@ -55,7 +55,7 @@ def forecast(run: Run) -> Forecast:
     events = len(chain.events) if chain else USUAL_EVENTS
     before = recorded_settings(run.folder) or {}
     work = []
-    for stage in layout.STAGES if run.guided else layout.STAGES[-2:]:
+    for stage in run.stages:
         wanted = deciding_settings(run.config, run.inputs, stage)
         same = all(before.get(name, before) == value for name, value in wanted.items())
         done = same and run.folder.record(stage) is not None
@@ -107,10 +107,8 @@ def _work(run: Run, stage: str, events: int, done: bool) -> Work:
     elif stage == "latents":
         steps = video.num_inference_steps or 0
         repeats = 0
-        if run.guided:
-            guidance = method_config(
-                run.inputs.method, physplan=config.guidance, frame_guidance=config.frame_guidance
-            )
+        if run.steered:
+            guidance = guidance_of(run.inputs.method, config)
             repeats = sum(guidance.schedule.at(n) for n in range(steps))
         what = f"{steps} steps of {video.model} with {repeats} guided repeats, seed {run.inputs.seed}"
     else:
@@ -124,7 +122,7 @@ def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None
     video = run.config.video
     return video_model(video.model).memory(
         video,
-        mode=run.config.guidance.gradient if run.guided else "none",
+        mode=run.config.guidance.gradient if run.steered else "none",
         checkpointing=run.config.runtime.checkpointing,
         events=events,
     )

@@ -56,7 +56,7 @@ def check_prompt(run: Run, todo: list[layout.StageName]) -> None:
 
 
 def stages_to_do(run: Run, upto: layout.StageName | None = None) -> list[layout.StageName]:
-    stages = [stage for stage in layout.STAGES if run.guided or stage in ("latents", "video")]
+    stages = list(run.stages)
     if upto is not None:
         stages = stages[: stages.index(upto) + 1]
     return [stage for stage in stages if run.folder.record(stage) is None]
@@ -112,7 +112,7 @@ def _memory(run: Run) -> Iterator[Missing]:
     size = ("height", "width", "num_frames")
     if known is None or video.source is not None or any(getattr(video, n) != own[n] for n in size):
         return
-    mode = run.config.guidance.gradient if run.guided else "none"
+    mode = run.config.guidance.gradient if run.steered else "none"
     needed = min(known[mode].values())
     devices = machine.gpus()
     number = int(run.config.runtime.device.partition(":")[2] or 0)

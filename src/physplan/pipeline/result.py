@@ -103,7 +103,7 @@ def collect(run: Run, output_type: OutputType, *, keep: bool) -> Result:
         video=convert(video.frames, output_type),
         plan=layout.load_plan(folder) if run.guided else None,
         keyframes=tuple(layout.load_keyframes(folder)) if run.guided else (),
-        losses=layout.load_losses(folder),
+        losses=layout.load_losses(folder) if "latents" in run.stages else {},
         cost=cost_of(run.folder),
         notes=(*filter(None, [run.fit.warning()]), *(note for record in records for note in record.notes)),
         folder=folder if keep else None,

@@ -17,12 +17,13 @@ from physplan import __version__
 from physplan.errors import PhysPlanError
 from physplan.files import atomic_path, write_atomic, write_json
 from physplan.graph import EventChain
-from physplan.guidance.methods import METHODS, method_config, planner_of
+from physplan.guidance.methods import planner_of
 from physplan.keyframes.framing import fit as fit_keyframe
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, Inputs
 from physplan.pipeline.config_loading import to_plain
 from physplan.pipeline.events import OnEvent, RunEvent, Tell, silent
+from physplan.pipeline.methods import METHODS, SKETCHED, STORYBOARD, guidance_of
 from physplan.pipeline.stage_keys import deciding_settings, differences, digest
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import check_frames, check_prompt
@@ -59,7 +60,21 @@ class Run:
 
     @property
     def guided(self) -> bool:
+        """Whether it follows a plan."""
         return self.inputs.method != "base"
+
+    @property
+    def steered(self) -> bool:
+        """Whether it follows it by gradients."""
+        return self.guided and self.inputs.method not in SKETCHED
+
+    @property
+    def stages(self) -> tuple[layout.StageName, ...]:
+        """The names of its stages, in order."""
+        if not self.guided:
+            return ("latents", "video")
+        left_out = "latents" if self.inputs.method == STORYBOARD else None
+        return tuple(stage for stage in layout.STAGES if stage != left_out)
 
     def tell(self, stage: str) -> Tell:
         """How this stage says what it is doing."""
@@ -107,7 +122,7 @@ def prepare_run(
     if chain is None:
         planner = planner_of(method, config.reasoner.name, REASONERS)
         config = replace(config, reasoner=replace(config.reasoner, name=planner))
-    guidance = method_config(method, physplan=config.guidance, frame_guidance=config.frame_guidance)
+    guidance = guidance_of(method, config)
     guidance.schedule.check(video.num_inference_steps or 0)
     if not 0 <= seed < 2**63:
         raise PhysPlanError(f"The seed is {seed}: give a whole number from 0 on.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, VideoConfig
 from physplan.pipeline.events import Tell, say_nothing
 from physplan.pipeline.sampling_progress import Clock, SamplingProgress
+from physplan.sketch import Sketch
+from physplan.sketch.sampling import sample_from_sketch
 from physplan.video.checkpoint import Checkpoint
 from physplan.video.frames import FrameLayout
 from physplan.video.protocol import Conditioning, VideoModel
@@ -51,17 +53,22 @@ def make_latents(
     *,
     seed: int,
     guided_by: Guide | None = None,
+    sketch: Sketch | None = None,
     tell: Tell = say_nothing,
     preview: Path | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Sampled:
     """`preview` is a picture that is refreshed on the way; from `checkpoint` a sampling that was cut off
-    goes on."""
+    goes on. From a `sketch` it starts with the two clocks, which are too short to be cut off."""
     model = backends.video
     generator = torch.Generator().manual_seed(seed)
     conditioning = prepare(model, config.video, frame, prompt, generator)
     if guided_by is None:
-        latents = _unguided(model, conditioning, generator, tell, checkpoint)
+        if sketch is None:
+            latents = _unguided(model, conditioning, generator, tell, checkpoint)
+        else:
+            on_step = _counted(conditioning, tell)
+            latents = sample_from_sketch(model, conditioning, sketch, on_step=on_step, generator=generator)
         losses = {"ended": "finished", "skipped": {}, "steps": []}
         return Sampled(latents=latents, layout=conditioning.layout, losses=losses)
     chain, evidence, guidance = guided_by.chain, guided_by.evidence, guided_by.config
@@ -118,6 +125,12 @@ def _unguided(
     tell: Tell,
     checkpoint: Checkpoint | None,
 ) -> Tensor:
+    on_step = _counted(conditioning, tell)
+    return sample(model, conditioning, on_step, generator=generator, checkpoint=checkpoint)
+
+
+def _counted(conditioning: Conditioning, tell: Tell) -> Callable[[int, Tensor, Tensor], None]:
+    """Says after each step how many are done."""
     total = conditioning.noise.num_steps
     clock = Clock(repeats=0, steps=total)
 
@@ -126,4 +139,4 @@ def _unguided(
         clock.tick("step")
         tell(f"step {n + 1} of {total}", done=n + 1, total=total, remaining=clock.remaining())
 
-    return sample(model, conditioning, on_step, generator=generator, checkpoint=checkpoint)
+    return on_step

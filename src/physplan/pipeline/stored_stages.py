@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
+from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.files import atomic_path, write_json
 from physplan.graph import EventChain, GraphError
-from physplan.guidance import method_config
 from physplan.keyframes import Keyframe
 from physplan.perception.preview import save_previews
 from physplan.pipeline import stages
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.forecast import memory_needed
+from physplan.pipeline.methods import STORYBOARD, guidance_of
 from physplan.pipeline.planning import make_plan
 from physplan.pipeline.run import Run
 from physplan.pipeline.sampling import Guide, make_latents
@@ -28,6 +29,7 @@ from physplan.pipeline.stage_keys import stage_key
 from physplan.pipeline.video_models import video_model
 from physplan.reasoning import PlanRecord, Step
 from physplan.runs import PeakMemory, file_digest, layout
+from physplan.sketch import Sketch, make_sketch
 from physplan.tensors import save_tensors
 from physplan.video.checkpoint import CheckpointFile
 from physplan.video.decoding import load_latents, save_latents
@@ -191,15 +193,15 @@ def _latents(run: Run) -> Made:
     config, tell = run.config, run.tell("latents")
     needed = memory_needed(run)
     tell(f"loading the video model {config.video.model}" + (f", memory {needed}" if needed else ""))
-    guided_by = None
-    if run.guided:
+    guided_by = sketch = None
+    if run.steered:
         guided_by = Guide(
             chain=load_plan(run),
             evidence=layout.load_evidence(run.folder.path),
-            config=method_config(
-                run.inputs.method, physplan=config.guidance, frame_guidance=config.frame_guidance
-            ),
+            config=guidance_of(run.inputs.method, config),
         )
+    elif run.guided:
+        sketch = _sketch(run)
     checkpoint = CheckpointFile(run.folder / layout.SAMPLING, _key(run, LATENTS)[0])
     sampled = make_latents(
         config,
@@ -208,6 +210,7 @@ def _latents(run: Run) -> Made:
         run.inputs.prompt,
         seed=run.inputs.seed,
         guided_by=guided_by,
+        sketch=sketch,
         tell=tell,
         preview=run.folder / layout.PREVIEW,
         checkpoint=checkpoint,
@@ -216,20 +219,39 @@ def _latents(run: Run) -> Made:
     save_latents(path, sampled.latents, sampled.layout)
     write_json(losses, sampled.losses)
     files = [path, losses]
-    if run.guided:
+    if sketch is not None:
+        files.append(run.folder / layout.SKETCH)
+        write_video(files[-1], sketch.frames, fps=config.video.fps or 8)
+    if run.steered:
         files.append(run.folder / layout.TIMES)
         write_json(files[-1], sampled.seconds)
         files.append(run.folder / layout.REGIONS)
         regions = {label: region.float().contiguous() for label, region in sampled.regions.items()}
         save_tensors(files[-1], regions)
     checkpoint.remove()  # after the latents are on disk
-    return files, [*sampled.notes, *video_model(config.video.model).doubts(run.picture.image.size)]
+    drawn = () if sketch is None else sketch.notes
+    return files, [*sampled.notes, *drawn, *video_model(config.video.model).doubts(run.picture.image.size)]
+
+
+def _sketch(run: Run) -> Sketch:
+    return make_sketch(load_plan(run), layout.load_evidence(run.folder.path))
+
+
+def _storyboard(run: Run) -> Made:
+    """The sketch itself as the video: no video model is loaded."""
+    run.tell("video")("drawing the storyboard")
+    sketch = _sketch(run)
+    files, notes = _write_video(run, sketch.frames)
+    return files, [*notes, *sketch.notes]
 
 
 def _video(run: Run) -> Made:
     run.tell("video")("decoding")
     path = run.folder / layout.LATENTS
-    frames = stages.make_video(run.backends, *load_latents(path), kept_at=path)
+    return _write_video(run, stages.make_video(run.backends, *load_latents(path), kept_at=path))
+
+
+def _write_video(run: Run, frames: Tensor) -> Made:
     shown = frames if run.fit.mode == "crop" else run.fit.undo(frames, run.picture.image)
     about = {"method": run.inputs.method, "prompt": run.inputs.prompt, "video": run.config.video.model}
     metadata = run_metadata(seed=run.inputs.seed, preset=run.config.preset, **about)
@@ -279,8 +301,11 @@ LATENTS = Stage("latents", _latents, _sampled_from)
 VIDEO = Stage("video", _video, lambda run: [run.folder / layout.LATENTS])
 GUIDED = (PLAN, KEYFRAMES, EVIDENCE, LATENTS, VIDEO)
 UNGUIDED = (LATENTS, VIDEO)
+STORYBOARDED = (PLAN, KEYFRAMES, EVIDENCE, Stage("video", _storyboard, _sampled_from))
 
 
 def stages_of(run: Run) -> tuple[Stage, ...]:
     """The stages of the run's method, in order."""
+    if run.inputs.method == STORYBOARD:
+        return STORYBOARDED
     return GUIDED if run.guided else UNGUIDED

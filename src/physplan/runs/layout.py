@@ -6,6 +6,7 @@ plan.json                       the event chain
 keyframes/1.png ...  keyframes.json   drawings, instructions, what the check found
 evidence.safetensors  evidence/*.png  masks and depth, to compute with and to look at
 latents.safetensors  losses.json  regions.safetensors   the sampled video, before decoding
+sketch.mp4                      the plan as a crude animation, where the method starts from it
 times.json                      seconds of previews, backpropagation and sampling
 video.mp4  video.mkv  strip.png the video; without loss; some of its frames
 report.html  failure.json       all of it on one page; why the run did not end, if it did not
@@ -43,7 +44,7 @@ PLAN, UNFINISHED_PLAN = "plan.json", "plan.unfinished.json"
 KEYFRAMES, KEYFRAMES_FOLDER = "keyframes.json", "keyframes"
 EVIDENCE, EVIDENCE_FOLDER = "evidence.safetensors", "evidence"
 LATENTS, LOSSES, REGIONS = "latents.safetensors", "losses.json", "regions.safetensors"
-TIMES = "times.json"
+TIMES, SKETCH = "times.json", "sketch.mp4"
 VIDEO, EXACT_VIDEO, STRIP = "video.mp4", "video.mkv", "strip.png"
 REPORT, PREVIEW, LOG, LOCK = "report.html", "preview.png", "log.txt", ".lock"
 FAILURE, SAMPLING = "failure.json", "sampling.safetensors"
@@ -51,7 +52,7 @@ CALLS, LEDGER, DRAWINGS, RECORDS = "calls", "calls/ledger.jsonl", "drawings", "s
 FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS)
 FILES = (
     *(RUN, CONFIG, INPUT, FRAME, PLAN, UNFINISHED_PLAN, KEYFRAMES, EVIDENCE, LATENTS, LOSSES, REGIONS),
-    *(VIDEO, EXACT_VIDEO, STRIP, REPORT, PREVIEW, LOG, LOCK, FAILURE, SAMPLING),
+    *(TIMES, SKETCH, VIDEO, EXACT_VIDEO, STRIP, REPORT, PREVIEW, LOG, LOCK, FAILURE, SAMPLING),
 )
 
 

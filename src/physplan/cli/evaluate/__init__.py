@@ -16,6 +16,7 @@ BENCHMARKS = (
     "checks",
     "failures",
     "cost",
+    "calibrate",
     "status",
     "paper",
 )

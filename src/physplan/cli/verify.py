@@ -1,0 +1,82 @@
+"""`physplan verify`: does a video show what a plan says, whoever made it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+_EXAMPLES = """\
+examples:
+  physplan verify video.mp4 --plan plan.json --image photo.png
+  physplan verify runs/ice/video.mkv --plan runs/ice/plan.json --image runs/ice/frame.png \\
+      --evidence runs/ice/evidence.safetensors --json
+
+With the evidence of a run, edits are held against its keyframes; without it they are looked for by presence,
+size, look and relations alone, which is less certain. Exit code: 0 it holds, 1 it is doubtful or fails, 2 a
+file is not what it should be.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "verify",
+        help="judge a video by a plan",
+        description="Look for every net edit of every event in a video, and for what should not change.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("video", metavar="VIDEO", help=".mp4, .mkv, .gif, or a folder of PNG frames")
+    parser.add_argument("--plan", required=True, metavar="PLAN.json", help="the plan")
+    parser.add_argument("--image", required=True, metavar="FILE", help="the picture the video starts from")
+    parser.add_argument("--preset", default="sandbox", metavar="NAME", help="whose eyes (default: sandbox)")
+    parser.add_argument(
+        "--evidence", metavar="FILE", help="a run's evidence.safetensors: its keyframes' masks"
+    )
+    parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from physplan.graph import EventChain
+    from physplan.keyframes.framing import fit
+    from physplan.perception import Evidence
+    from physplan.pictures import to_tensor
+    from physplan.pipeline.backends import Backends
+    from physplan.pipeline.config_loading import load_config
+    from physplan.reasoning.picture import Picture
+    from physplan.verify import Perception, verify_video
+    from physplan.video.files import read_video
+
+    chain = EventChain.load(args.plan)
+    picture = Picture.of(args.image).image
+    frames = read_video(Path(args.video)).frames
+    evidence = Evidence.load(args.evidence) if args.evidence else None
+    backends = Backends(load_config(args.preset))
+    verdict = verify_video(
+        chain,
+        frames,
+        perception=Perception(segmenter=backends.segmenter, depth=backends.depth, encoder=backends.encoder),
+        first_frame=to_tensor(fit(picture, (frames.shape[-1], frames.shape[-2]))),
+        evidence=evidence,
+    )
+    _print(verdict, as_json=args.json)
+    return 0 if verdict.verdict == "holds" else 1
+
+
+def _print(verdict: Any, *, as_json: bool) -> None:
+    import json
+
+    if as_json:
+        print(json.dumps(verdict.to_json(), indent=2, ensure_ascii=False))
+        return
+    print(verdict.sentence())
+    for event in verdict.events:
+        print(f"event {event.event}, frame {event.anchor}: {event.verdict} ({event.value:.2f})")
+        for edit in event.edits:
+            value = "not seen" if edit.value is None else f"{edit.value:.2f} in frame {edit.frame}"
+            print(f"  {edit.verdict:8} {edit.edit}: {value}")
+    for bystander in verdict.bystanders:
+        words = "kept" if bystander.kept else "changed"
+        print(f"{bystander.object}: {words} ({bystander.change:.3f} in frame {bystander.frame})")

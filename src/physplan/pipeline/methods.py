@@ -1,0 +1,18 @@
+"""Every method that a run knows by name: guidance's, and those that start from the sketch."""
+
+from __future__ import annotations
+
+from physplan.guidance.config import GuidanceConfig
+from physplan.guidance.methods import METHODS as GUIDANCE_METHODS
+from physplan.guidance.methods import method_config
+from physplan.pipeline.config import Config
+
+SKETCH, STORYBOARD = "sketch", "storyboard"  # a video model takes the sketch; the sketch is the video
+SKETCHED = (SKETCH, STORYBOARD)
+METHODS = (*GUIDANCE_METHODS, *SKETCHED)
+
+
+def guidance_of(method: str, config: Config) -> GuidanceConfig:
+    """The guidance of a method; those that start from the sketch have none."""
+    name = "base" if method in SKETCHED else method
+    return method_config(name, physplan=config.guidance, frame_guidance=config.frame_guidance)

@@ -1,0 +1,69 @@
+"""Every net edit held against its keyframe: is the video there on the way from the first frame to it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from physplan.graph import EventChain, GraphEdit
+from physplan.perception import Evidence, KeyframeEvidence
+from physplan.sketch.cast import changes, union
+from physplan.sketch.pixels import grow
+from physplan.verify.agreement import Agreement, agreement, soften
+from physplan.verify.limits import GROUND, Limits, answer, event_found, looked_at
+from physplan.verify.verdict import EditFound, EventFound
+
+Seen = dict[int, Agreement]  # by frame
+
+
+def by_keyframes(
+    chain: EventChain, evidence: Evidence, softened: Tensor, limits: Limits
+) -> tuple[EventFound, ...]:
+    acting = changes(chain)
+    first, start = evidence.first, soften(evidence.first.image)
+    still = {id for id, m in first.masks.items() if id not in acting and float(m.float().mean()) < GROUND}
+    apart = union(first, dict.fromkeys(still))
+    reach = max(1, round(limits.margin * start.shape[-2]))
+    found = []
+    for index, (event, picture) in enumerate(zip(chain.events, evidence.keyframes, strict=True)):
+        times = looked_at(chain, index, limits)
+        key = soften(picture.image)
+
+        def seen(ids: Sequence[str], key: Tensor, picture: KeyframeEvidence, times: range) -> Seen:
+            region = grow(union(first, dict.fromkeys(ids)) | union(picture, dict.fromkeys(ids)), reach)
+            return {t: agreement(start, key, softened[t], region, apart) for t in times}
+
+        whole, last = seen(list(acting), key, picture, times), index + 1 == len(chain.events)
+        edits = []
+        for edit in event.net_edits:
+            ids = [id for id in edit.targets() if id in acting and (id in first.masks or id in picture.masks)]
+            per_frame = seen(ids, key, picture, times) if ids else {}
+            edits.append(_edit_found(edit, per_frame, times, last, limits))
+        value, stray = _overall(whole, last)
+        found.append(event_found(index, event.anchor, value, stray, edits, limits))
+    return tuple(found)
+
+
+def _overall(seen: Seen, last: bool) -> tuple[float, float]:
+    """The last state must stay; an earlier one must have been there once."""
+    reached, stray = [a.reached for a in seen.values()], [a.stray for a in seen.values()]
+    if last:
+        return sum(reached) / len(reached), sum(stray) / len(stray)
+    return max(reached), min(stray)
+
+
+def _edit_found(edit: GraphEdit, seen: Seen, times: range, last: bool, limits: Limits) -> EditFound:
+    if not seen:
+        return EditFound(
+            edit=str(edit), objects=edit.targets(), value=None, frame=times[-1], verdict="doubtful"
+        )
+    frame = max(seen, key=lambda t: seen[t].reached)
+    value = _overall(seen, last)[0]
+    return EditFound(
+        edit=str(edit),
+        objects=edit.targets(),
+        value=value,
+        frame=frame,
+        verdict=answer(value, limits.edit_holds, limits.edit_fails),
+    )

@@ -1,0 +1,100 @@
+"""What a check of a finished video says: of every edit, of every bystander, and of the video as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Answer = Literal["holds", "doubtful", "fails"]
+SCHEMA = "physplan.verdict/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditFound:
+    """One net edit: how far the video shows it (1: as planned, 0: not), and the frame that shows it best."""
+
+    edit: str
+    objects: tuple[str, ...]
+    value: float | None  # None: an object that it needs was not found
+    frame: int
+    verdict: Answer
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "edit": self.edit,
+            "objects": list(self.objects),
+            "verdict": self.verdict,
+            "value": None if self.value is None else round(self.value, 4),
+            "frame": self.frame,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFound:
+    event: int  # from 1
+    anchor: int
+    verdict: Answer
+    value: float
+    stray: float  # what changed beside what should, over what should
+    edits: tuple[EditFound, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "event": self.event,
+            "anchor": self.anchor,
+            "verdict": self.verdict,
+            "value": round(self.value, 4),
+            "stray": round(self.stray, 4),
+            "edits": [edit.to_json() for edit in self.edits],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BystanderFound:
+    """An object that no edit names: how much its pixels changed since the first frame, at worst, and when."""
+
+    object: str
+    change: float
+    frame: int
+    kept: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "object": self.object,
+            "kept": self.kept,
+            "change": round(self.change, 4),
+            "frame": self.frame,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    verdict: Answer
+    score: float
+    compared_with: Literal["keyframes", "plan"]  # how edits were looked for
+    events: tuple[EventFound, ...]
+    bystanders: tuple[BystanderFound, ...]
+    motion: dict[str, float]  # smoothness and other back ends: shown, not part of the verdict
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "verdict": self.verdict,
+            "score": round(self.score, 4),
+            "compared_with": self.compared_with,
+            "events": [event.to_json() for event in self.events],
+            "bystanders": [bystander.to_json() for bystander in self.bystanders],
+            "motion": self.motion,
+        }
+
+    def sentence(self) -> str:
+        """The verdict for people: what is wrong first."""
+        wrong = [
+            f"event {event.event}: {edit.edit} {edit.verdict}"
+            for event in self.events
+            for edit in event.edits
+            if edit.verdict != "holds"
+        ]
+        changed = [f"{b.object} changed" for b in self.bystanders if not b.kept]
+        told = "; ".join([*wrong, *changed]) or "every edit is seen and the rest is kept"
+        return f"The video {self.verdict if self.verdict != 'doubtful' else 'is doubtful'}: {told}."

@@ -1,0 +1,213 @@
+"""The check of a finished video: what is there holds, what is not fails, and who was touched is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from scipy import ndimage
+from torch import Tensor
+
+from physplan.errors import PhysPlanError
+from physplan.graph import Consume, Edge, EventChain, Link, Spawn, Unlink, Update, motion
+from physplan.perception import Evidence, Instance
+from physplan.sketch import make_sketch
+from physplan.verify import Perception, Verdict, verify_video
+from physplan.verify.relations import shown
+from sketch.sketch_scenes import COLOURS, FRAMES, SIZE, background, chain_of, evidence, mask_of, seen
+
+NEAR = {"ball#1": 0.6, "post#2": 0.3, "vase#3": 0.9, "pool#4": 0.5}
+BEFORE = {"ball#1": (10, 6, 20, 16), "post#2": (8, 44, 30, 60), "vase#3": (44, 36, 54, 58)}
+AFTER = {**BEFORE, "ball#1": (10, 34, 20, 44)}
+EDITS = (Unlink("ball#1", "above", "post#2"), Link("post#2", "support", "ball#1"))
+
+
+class Eyes:
+    """Finds things by their colours."""
+
+    def segment(self, image: Tensor, categories: Sequence[str]) -> tuple[Instance, ...]:
+        found = []
+        for category in categories:
+            near = (image - torch.tensor(COLOURS[category])[:, None, None]).abs().amax(0) < 0.2
+            labels, count = ndimage.label(near.numpy())
+            found += [
+                Instance(category=category, mask=torch.from_numpy(labels == k), score=1.0)
+                for k in range(1, count + 1)
+                if (labels == k).sum() > 12
+            ]
+        return tuple(found)
+
+
+PERCEPTION = Perception(
+    segmenter=Eyes(),
+    depth=lambda images: images.mean(1),
+    encoder=lambda images: torch.nn.functional.avg_pool2d(images, 8),
+)
+
+
+def scene() -> tuple[EventChain, Evidence]:
+    chain = chain_of(
+        ["ball#1", "post#2", "vase#3"],
+        (["ball#1"], EDITS, [motion("ball#1", "accelerating")]),
+        edges=(Edge("ball#1", "above", "post#2"),),
+    )
+    return chain, evidence(seen(BEFORE, NEAR), seen(AFTER, NEAR))
+
+
+def judged(frames: Tensor, *, keyframes: bool = True) -> Verdict:
+    chain, found = scene()
+    return verify_video(
+        chain,
+        frames,
+        perception=PERCEPTION,
+        first_frame=found.first.image,
+        evidence=found if keyframes else None,
+    )
+
+
+def good() -> Tensor:
+    return make_sketch(*scene()).frames
+
+
+def frozen() -> Tensor:
+    return scene()[1].first.image.expand(FRAMES, -1, -1, -1).clone()
+
+
+@pytest.mark.parametrize("keyframes", [True, False])
+def test_a_video_that_shows_the_plan_holds(keyframes: bool) -> None:
+    verdict = judged(good(), keyframes=keyframes)
+    assert verdict.verdict == "holds"
+    assert [edit.verdict for edit in verdict.events[0].edits] == ["holds", "holds"]
+    assert all(bystander.kept for bystander in verdict.bystanders)
+    assert verdict.sentence() == "The video holds: every edit is seen and the rest is kept."
+
+
+@pytest.mark.parametrize("keyframes", [True, False])
+def test_a_video_in_which_nothing_happens_fails(keyframes: bool) -> None:
+    verdict = judged(frozen(), keyframes=keyframes)
+    assert verdict.verdict == "fails"
+    assert "Link(post#2, support, ball#1) fails" in verdict.sentence()
+
+
+def test_a_ball_that_ends_elsewhere_does_not_hold() -> None:
+    frames = frozen()
+    elsewhere = seen({**BEFORE, "ball#1": (34, 6, 44, 16)}, NEAR).image
+    frames[8:] = elsewhere
+    verdict = judged(frames)
+    assert verdict.verdict != "holds"
+    assert verdict.events[0].stray > 0.3
+
+
+def test_a_bystander_that_vanishes_is_named_and_spoils_the_verdict() -> None:
+    frames = good()
+    vase = mask_of(BEFORE["vase#3"])
+    frames[-4:, :, vase] = background()[:, vase]
+    verdict = judged(frames)
+    (changed,) = [b for b in verdict.bystanders if not b.kept]
+    assert changed.object == "vase#3"
+    assert changed.frame >= FRAMES - 4
+    assert verdict.verdict != "holds"
+    assert "vase#3 changed" in verdict.sentence()
+
+
+def test_a_state_that_does_not_last_does_not_hold() -> None:
+    frames = good()
+    frames[-3:] = frozen()[-3:]
+    assert judged(frames).verdict != "holds"
+
+
+def test_a_video_of_another_length_and_size_is_judged_too() -> None:
+    frames = good().repeat_interleave(2, dim=0)
+    larger = torch.nn.functional.interpolate(frames, (2 * SIZE, 2 * SIZE), mode="bilinear")
+    assert judged(larger).verdict == "holds"
+
+
+def test_the_verdict_as_json_has_one_entry_per_event() -> None:
+    value = json.loads(json.dumps(judged(good()).to_json()))
+    assert value["verdict"] in ("holds", "doubtful", "fails")
+    assert [event["event"] for event in value["events"]] == [1]
+    assert {"edit", "verdict", "value", "frame"} <= value["events"][0]["edits"][0].keys()
+    assert {entry["object"] for entry in value["bystanders"]} == {"post#2", "vase#3"}
+    assert {"step", "turn", "acceleration", "score"} <= value["motion"].keys()
+    assert value["compared_with"] == "keyframes"
+
+
+def test_what_cannot_be_judged_is_refused_in_a_sentence() -> None:
+    with pytest.raises(PhysPlanError, match="at least two frames"):
+        judged(good()[:1])
+    with pytest.raises(PhysPlanError, match="give the picture, or the evidence"):
+        verify_video(scene()[0], good(), perception=PERCEPTION)
+
+
+def test_an_object_that_is_not_found_makes_its_edit_doubtful_not_right() -> None:
+    frames = good()
+    ball = mask_of(AFTER["ball#1"])
+    frames[-8:, :, ball] = background()[:, ball]
+    verdict = judged(frames, keyframes=False)
+    assert all(edit.verdict != "holds" for edit in verdict.events[0].edits)
+    assert verdict.verdict != "holds"
+
+
+FIRST = seen(BEFORE, NEAR)
+
+
+@pytest.mark.parametrize(
+    ("edit", "places", "low", "high"),
+    [
+        (Link("post#2", "support", "ball#1"), AFTER, 0.9, 1.0),
+        (Link("post#2", "support", "ball#1"), BEFORE, 0.0, 0.1),
+        (Unlink("ball#1", "above", "vase#3"), BEFORE, 0.9, 1.0),
+        (Link("ball#1", "above", "post#2"), BEFORE, 0.9, 1.0),
+        (Link("ball#1", "left of", "vase#3"), BEFORE, 0.9, 1.0),
+        (Unlink("ball#1", "left of", "vase#3"), BEFORE, 0.0, 0.1),
+        (Link("ball#1", "contact", "post#2"), AFTER, 0.9, 1.0),
+        (Consume("ball#1"), {k: v for k, v in BEFORE.items() if k != "ball#1"}, 0.9, 1.0),
+        (Consume("ball#1"), BEFORE, 0.0, 0.1),
+        (Spawn("pool#4", "ball#1", "pool"), {**BEFORE, "pool#4": (30, 46, 42, 54)}, 0.9, 1.0),
+        (Spawn("pool#4", "ball#1", "pool"), BEFORE, 0.0, 0.1),
+        (Update("ball#1", "extent", "large"), {**BEFORE, "ball#1": (6, 2, 24, 20)}, 0.9, 1.0),
+        (Update("ball#1", "extent", "smaller"), {**BEFORE, "ball#1": (6, 2, 24, 20)}, 0.0, 0.1),
+        (Link("vase#3", "containment", "ball#1"), {**BEFORE, "ball#1": (46, 38, 52, 50)}, 0.9, 1.0),
+    ],
+)
+def test_relations_and_presence_are_read_from_masks(edit, places, low: float, high: float) -> None:
+    near = {**NEAR, "ball#1": 0.95} if isinstance(edit, Link) and edit.r == "containment" else NEAR
+    value = shown(edit, FIRST, seen(places, near))
+    assert value is not None
+    assert low <= value <= high
+
+
+def test_an_edit_of_what_is_not_seen_has_no_value() -> None:
+    gone = seen({k: v for k, v in BEFORE.items() if k != "ball#1"}, NEAR)
+    assert shown(Link("post#2", "support", "ball#1"), FIRST, gone) is None
+
+
+def test_the_command_judges_a_file_and_prints_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the sandbox's own eyes: the simulator's video against a video in which nothing happens."""
+    from PIL import Image
+
+    from physplan.cli import main
+    from physplan.sandbox.truth import true_chain
+    from physplan.sandbox.world.phenomena import scene as world_scene
+    from physplan.video.files import write_video
+
+    truth = world_scene("validation", 200).render().frames
+    true_chain(world_scene("validation", 200)).save(tmp_path / "plan.json")
+    Image.fromarray(truth[0]).save(tmp_path / "first.png")
+    right = torch.from_numpy(truth).permute(0, 3, 1, 2).float() / 255
+    write_video(tmp_path / "right.mkv", right, fps=8)
+    write_video(tmp_path / "frozen.mkv", right[:1].expand_as(right), fps=8)
+    given = ["--plan", str(tmp_path / "plan.json"), "--image", str(tmp_path / "first.png"), "--json"]
+    assert main(["verify", str(tmp_path / "right.mkv"), *given]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "holds"
+    assert main(["verify", str(tmp_path / "frozen.mkv"), *given]) == 1
+    value = json.loads(capsys.readouterr().out)
+    assert value["verdict"] != "holds"
+    assert len(value["events"]) == 1
+    assert main(["verify", str(tmp_path / "none.mkv"), *given]) == 2
+    assert "There is no video" in capsys.readouterr().err
