@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
 
 
-def bar_plot(table: Table, path: Path, *, columns: Sequence[str] | None = None) -> None:
-    """Groups of bars: one group per column, one bar per row; intervals as whiskers, reported rows hatched."""
+def bar_plot(
+    table: Table, path: Path, *, columns: Sequence[str] | None = None, line: float | None = None
+) -> None:
+    """Groups of bars: one group per column, one bar per row; intervals as whiskers, reported rows hatched.
+
+    `line` marks a value that means something, such as no preference.
+    """
     wanted = [i for i, column in enumerate(table.columns) if columns is None or column.title in columns]
     figure = _figure(width=max(5.0, 1.1 + 0.28 * len(wanted) * len(table.rows) + 0.4 * len(wanted)))
     axes = figure.add_subplot()
@@ -40,6 +45,8 @@ def bar_plot(table: Table, path: Path, *, columns: Sequence[str] | None = None) 
             error_kw={"elinewidth": 1, "capsize": 2.5, "ecolor": "#333333"},
             label=f"{row.label} (reported)" if row.source == REPORTED else row.label,
         )
+    if line is not None:
+        axes.axhline(line, color="#555555", linewidth=1, linestyle="--", zorder=3)
     axes.set_xticks(range(len(wanted)), [fill(table.columns[i].title, width=14) for i in wanted])
     _finish(figure, axes, table.title, table.unit, path)
 
