@@ -142,15 +142,14 @@ def scores(study: Study, votes: Sequence[Vote]) -> dict[str, Any]:
     """Bradley-Terry log-strengths of the methods; intervals over participants and prompts."""
     methods = {name: i for i, name in enumerate(study.methods)}
     people = {name: i for i, name in enumerate(dict.fromkeys(vote.rater for vote in votes))}
-    rows, columns = crossed_weights(len(people), len(study.prompts))
-    size = (len(methods), len(methods))
-    wins, drawn = np.zeros(size), np.zeros((len(rows), *size))
+    wins = np.zeros((len(methods), len(methods), len(people), len(study.prompts)))
     for vote in votes:
         pair = study.pairs[vote.pair]
         winner, loser = (pair.first, pair.second) if vote.first else (pair.second, pair.first)
-        wins[methods[winner], methods[loser]] += 1
-        drawn[:, methods[winner], methods[loser]] += rows[:, people[vote.rater]] * columns[:, pair.prompt]
-    value = bradley_terry(wins, prior=PRIOR)
+        wins[methods[winner], methods[loser], people[vote.rater], pair.prompt] += 1
+    rows, columns = crossed_weights(len(people), len(study.prompts))
+    drawn = np.einsum("rp,ijpq,rq->rij", rows, wins, columns, optimize=True)
+    value = bradley_terry(wins.sum((2, 3)), prior=PRIOR)
     low, high = np.quantile(bradley_terry(drawn, prior=PRIOR), [0.025, 0.975], axis=0)
     return {
         name: asdict(Interval(value=float(value[i]), low=float(low[i]), high=float(high[i])))

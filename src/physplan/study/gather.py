@@ -97,7 +97,8 @@ def _by_words(folders: Mapping[str, Sequence[Item]]) -> list[Shown]:
             if partner := _partner(item, items, method, theirs):
                 found[method] = partner
         if len(found) == len(folders):
-            prompt = next((one.prompt for one in found.values() if one.prompt), _from_name(item.name))
+            said = [one.prompt for one in found.values() if one.prompt]
+            prompt = said[0] if said else _from_name(item.name)
             shown.append(Shown(prompt=plain(prompt), domain="", items=found))
     return shown
 

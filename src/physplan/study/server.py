@@ -44,10 +44,11 @@ TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
     ".mp4": "video/mp4",
     ".jpg": "image/jpeg",
 }
-PAGE = ("index.html", "page.css", "page.js")
+PAGE = ("index.html", "page.css", "page.js", "icon.svg")
 
 
 def page_file(name: str) -> bytes:
@@ -87,7 +88,7 @@ class StudyServer(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     server: StudyServer
     protocol_version = "HTTP/1.1"
-    server_version, sys_version = "physplan", ""
+    server_version, sys_version = "study", ""
     timeout = 60  # seconds without a word from the browser
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 
@@ -14,11 +15,9 @@ RESAMPLES = 2000
 
 def wilson(wins: int, votes: int, *, level: float = 0.95) -> Interval:
     """A share with Wilson's score interval, as if votes were independent."""
-    from scipy.stats import norm
-
     if votes == 0:
         raise PhysPlanError("There is no vote to count.")
-    z = float(norm.ppf((1 + level) / 2))
+    z = NormalDist().inv_cdf((1 + level) / 2)
     share = wins / votes
     middle = (share + z * z / (2 * votes)) / (1 + z * z / votes)
     half = z / (1 + z * z / votes) * math.sqrt(share * (1 - share) / votes + z * z / (4 * votes * votes))
@@ -27,9 +26,8 @@ def wilson(wins: int, votes: int, *, level: float = 0.95) -> Interval:
 
 def binomial_p(wins: int, votes: int) -> float:
     """How often an even coin is at least this far from one half; exact, two-sided."""
-    from scipy.stats import binomtest
-
-    return float(binomtest(wins, votes, 0.5).pvalue)
+    tail = sum(math.comb(votes, i) for i in range(min(wins, votes - wins) + 1))
+    return min(2 * tail / 2**votes, 1.0)
 
 
 def crossed_weights(people: int, prompts: int, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -69,23 +67,24 @@ def krippendorff_alpha(counts: np.ndarray) -> float | None:
     return None if expected == 0 else 1 - observed / expected
 
 
-def bradley_terry(wins: np.ndarray, *, prior: float = 0.0, rounds: int = 10_000) -> np.ndarray:
-    """Log-strengths s with mean 0: i beats j with probability 1 / (1 + exp(s_j - s_i)).
+def bradley_terry(wins: np.ndarray, *, prior: float = 0.0, rounds: int = 100) -> np.ndarray:
+    """Log-strengths s with mean 0: i beats j with probability 1 / (1 + exp(s_j - s_i)). Newton's method.
 
     `wins[..., i, j]`: how often i was chosen over j; leading axes are independent problems. `prior` votes
-    each way between all who met keep the scores finite where one always won. Newman's iteration.
+    each way between all who met keep the scores finite where one always won.
     """
     met = (wins + wins.swapaxes(-1, -2)).reshape(-1, *wins.shape[-2:]).sum(0) > 0
     wins = wins + prior * met
-    strength = np.ones(wins.shape[:-1])
+    games = wins + wins.swapaxes(-1, -2)
+    score = np.zeros(wins.shape[:-1])
     for _ in range(rounds):
-        both = strength[..., :, None] + strength[..., None, :]
-        gained = (wins * strength[..., None, :] / both).sum(-1)
-        lost = (wins / both).sum(-2)
-        new = gained / lost
-        new /= np.exp(np.log(new).mean(-1, keepdims=True))
-        settled = np.allclose(new, strength, rtol=1e-10, atol=0)
-        strength = new
-        if settled:
+        expected = 1 / (1 + np.exp(score[..., None, :] - score[..., :, None]))
+        slope = (wins - games * expected).sum(-1)
+        spread = games * expected * (1 - expected)
+        # The sum of all scores is free: the ones hold it at 0.
+        curve = np.eye(wins.shape[-1]) * spread.sum(-1, keepdims=True) - spread + 1.0
+        step = np.linalg.solve(curve, slope[..., None])[..., 0]
+        score += np.clip(step, -1.0, 1.0)
+        if np.abs(step).max() < 1e-10:
             break
-    return np.log(strength)
+    return score - score.mean(-1, keepdims=True)

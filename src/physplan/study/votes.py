@@ -103,7 +103,7 @@ def _from_database(study: Study, path: Path) -> list[Rater]:
 def _from_file(study: Study, path: Path) -> Rater:
     try:
         content: Any = parse_json(read_file(path, limit=5_000_000), LIMITS)
-        if content["physplan_votes"] != 1 or content["study"] != study.id:
+        if content["study_votes"] != 1 or content["study"] != study.id:
             raise PhysPlanError(f"{path} holds the votes of another study.")
         token = plain(str(content["participant"]))[:64]
         answers = [(dict(vote["choices"]), float(vote["seconds"])) for vote in content["votes"]]

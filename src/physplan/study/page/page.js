@@ -44,7 +44,7 @@ class Server {
   }
   async open() {
     this.about = await this.ask("about");
-    this.store = "physplan-study " + this.about.id;
+    this.store = "video-study " + this.about.id;
     const linked = new URLSearchParams(location.hash.slice(1)).get("p");
     for (const token of [linked, remembered(this.store)]) {
       if (!token) continue;
@@ -72,7 +72,7 @@ class Server {
 class Refusal extends Error {}
 
 class SavedFile {
-  constructor(data) { this.about = data; this.store = "physplan-study " + data.id; }
+  constructor(data) { this.about = data; this.store = "video-study " + data.id; }
   async open() {
     try { this.votes = JSON.parse(remembered(this.store)); } catch { this.votes = null; }
     return this.votes ? this.state() : null;
@@ -81,7 +81,7 @@ class SavedFile {
     const asked = Number(new URLSearchParams(location.hash.slice(1)).get("place"));
     const places = this.about.hands.length;
     const place = Number.isInteger(asked) && asked >= 1 && asked <= places ? asked - 1 : Math.floor(Math.random() * places);
-    this.votes = { physplan_votes: 1, study: this.about.id, participant: randomToken(), place, votes: [] };
+    this.votes = { study_votes: 1, study: this.about.id, participant: randomToken(), place, votes: [] };
     this.keep();
     return this.state();
   }
@@ -116,11 +116,14 @@ class Films {
       make("figure", {}, make("figcaption", {}, "Video ", make("span", { className: "letter", textContent: "AB"[i] })), video)));
     this.controls = make("div", { className: "play" }, this.toggle, this.bar, make("label", {}, this.slow, "Slow"));
     this.playing = false;
+    const [one] = this.videos;   // both get the same frame, whatever their sizes
+    one.onloadedmetadata = () => {
+      if (!one.videoHeight) return;
+      this.grid.style.setProperty("--ratio", one.videoWidth / one.videoHeight);
+      this.grid.classList.toggle("tall", one.videoWidth < 1.2 * one.videoHeight);
+    };
     for (const video of this.videos) {
       video.onerror = () => notice("A video cannot be shown here. Reload the page; if that does not help, use another browser.");
-      video.onloadedmetadata = () => {
-        this.grid.classList.toggle("tall", this.videos.every(v => !v.videoWidth || v.videoWidth < 1.2 * v.videoHeight));
-      };
     }
     this.timer = setInterval(() => this.step(), 60);
     this.ready = Promise.all(this.videos.map(video => new Promise(done => {
@@ -227,7 +230,7 @@ function trial(about, shown, hint) {
       make("div", { className: "prompt" }, make("img", { src: shown.frame, alt: "The first picture of both videos" }), words),
       pair.grid, pair.controls, make("div", { className: "criteria" }, ...questions),
       make("div", { className: "next" }, left, next),
-      make("p", { className: "soft small", textContent: "Keys: space plays and pauses, A or B answers the next open question, Enter goes on." }));
+      make("p", { className: "soft small keys", textContent: "Keys: space plays and pauses, A or B answers the next open question, Enter goes on." }));
     films = pair;
     refresh();
     keys = event => {
