@@ -27,7 +27,7 @@ def wilson(wins: int, votes: int, *, level: float = 0.95) -> Interval:
 def binomial_p(wins: int, votes: int) -> float:
     """How often an even coin is at least this far from one half; exact, two-sided."""
     tail = sum(math.comb(votes, i) for i in range(min(wins, votes - wins) + 1))
-    return min(2 * tail / 2**votes, 1.0)
+    return min(2 * tail / (1 << votes), 1.0)
 
 
 def crossed_weights(people: int, prompts: int, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -87,4 +87,4 @@ def bradley_terry(wins: np.ndarray, *, prior: float = 0.0, rounds: int = 100) ->
         score += np.clip(step, -1.0, 1.0)
         if np.abs(step).max() < 1e-10:
             break
-    return score - score.mean(-1, keepdims=True)
+    return np.asarray(score - score.mean(-1, keepdims=True))

@@ -43,7 +43,7 @@ class Full(Exception):
 
 
 class VoteStore:
-    """One connection behind a lock: a vote takes a millisecond, and order is what is wanted."""
+    """One connection behind a lock: a vote takes one sync of the disk, and order is what is wanted."""
 
     def __init__(self, path: Path, study: str, *, clock: Callable[[], float] = time.time) -> None:
         self._lock, self._clock = threading.Lock(), clock

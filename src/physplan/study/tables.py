@@ -77,7 +77,7 @@ def _trust_table(result: Mapping[str, Any]) -> Table:
     tests: list[tuple[str, Callable[[str], Any]]] = [
         ("Krippendorff's alpha", lambda key: result["alpha"][key]),
         ("Share of Video A", lambda key: Interval(**result["position"][key])),
-        ("Pooled: votes", lambda key: result["votes"][key]),
+        ("Votes", lambda key: result["votes"][key]),
         ("Pooled: exact p against one half", lambda key: _p(result["preference"][key][POOLED])),
     ]
     return Table(

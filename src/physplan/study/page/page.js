@@ -229,8 +229,9 @@ function trial(about, shown, hint) {
     show(...(hint ? [make("p", { className: "hint", textContent: hint })] : []),
       make("div", { className: "prompt" }, make("img", { src: shown.frame, alt: "The first picture of both videos" }), words),
       pair.grid, pair.controls, make("div", { className: "criteria" }, ...questions),
-      make("div", { className: "next" }, left, next),
-      make("p", { className: "soft small keys", textContent: "Keys: space plays and pauses, A or B answers the next open question, Enter goes on." }));
+      make("div", { className: "next" },
+        make("p", { className: "soft small keys", textContent: "Keys: space plays and pauses, A or B answers the next open question, Enter goes on." }),
+        left, next));
     films = pair;
     refresh();
     keys = event => {
