@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Distinct for colour-blind readers and in print (Okabe and Ito).
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
+MARKERS = ("o", "s", "^", "D")  # where there are more methods than colours
 
 
 def bar_plot(
@@ -73,6 +74,27 @@ def curve_plot(
             axes.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
     every = sorted({x for points in curves.values() for x, _ in points})
     axes.set_xticks(every, [f"{x:g}" for x in every])
+    axes.set_xlabel(xlabel)
+    _finish(figure, axes, title, ylabel, path)
+
+
+def point_plot(
+    points: Mapping[str, tuple[Interval, Interval]], path: Path, *, title: str, xlabel: str, ylabel: str
+) -> None:
+    """One point per method, two figures against each other, with both intervals."""
+    figure = _figure(width=6.4)
+    axes = figure.add_subplot()
+    for j, (label, (x, y)) in enumerate(points.items()):
+        axes.errorbar(
+            [x.value],
+            [y.value],
+            xerr=_whiskers([x]),
+            yerr=_whiskers([y]),
+            fmt=MARKERS[j // len(COLOURS) % len(MARKERS)],
+            color=COLOURS[j % len(COLOURS)],
+            elinewidth=1,
+            label=label,
+        )
     axes.set_xlabel(xlabel)
     _finish(figure, axes, title, ylabel, path)
 
