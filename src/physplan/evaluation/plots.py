@@ -82,7 +82,7 @@ def point_plot(
     points: Mapping[str, tuple[Interval, Interval]], path: Path, *, title: str, xlabel: str, ylabel: str
 ) -> None:
     """One point per method, two figures against each other, with both intervals."""
-    figure = _figure(width=6.4)
+    figure = _figure(width=6.4, height=max(3.6, 0.8 + 0.2 * len(points)))
     axes = figure.add_subplot()
     for j, (label, (x, y)) in enumerate(points.items()):
         axes.errorbar(
@@ -92,14 +92,14 @@ def point_plot(
             yerr=_whiskers([y]),
             fmt=MARKERS[j // len(COLOURS) % len(MARKERS)],
             color=COLOURS[j % len(COLOURS)],
-            elinewidth=1,
+            elinewidth=0.8,
             label=label,
         )
     axes.set_xlabel(xlabel)
     _finish(figure, axes, title, ylabel, path)
 
 
-def _figure(*, width: float) -> Figure:
+def _figure(*, width: float, height: float = 3.6) -> Figure:
     try:
         import matplotlib
     except ImportError as error:
@@ -107,7 +107,7 @@ def _figure(*, width: float) -> Figure:
     matplotlib.use("Agg")
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(min(width, 14.0), 3.6), layout="constrained")
+    return Figure(figsize=(min(width, 14.0), height), layout="constrained")
 
 
 def _finish(figure: Figure, axes: Any, title: str, ylabel: str, path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from physplan.evaluation.bootstrap import Interval
 from physplan.evaluation.plots import bar_plot, curve_plot, point_plot
 from physplan.evaluation.reported import reported_rows
+from physplan.evaluation.sandbox.arms import EDITOR_LEVEL, TRUTH
 from physplan.evaluation.tables import Best, Column, Row, Table, format_cell
 
 SHARES = {
@@ -58,6 +59,7 @@ def make_table(result: Mapping[str, Any]) -> Table:
                     *([row["attempts"]["value"]] if tried else []),
                     row["seconds"],
                 ),
+                competes=row["method"] != TRUTH,
             )
             for label, row in rows.items()
         ),
@@ -138,7 +140,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     points = {
         label: (Interval(**row["frechet"]["encoder"]), Interval(**row["plausible_and_preserved"]))
         for label, row in rows.items()
-        if row["frechet"]
+        if row["frechet"] and row["level"] == EDITOR_LEVEL
     }
     if points:
         point_plot(
