@@ -96,8 +96,7 @@ class SandboxStudy:
         return list({case.name: case for case in (*self.reference, *(c for _, c in self.parts))}.values())
 
     def setup(self) -> CaseFunction:
-        arms = {each.label: each for arm in (*self.arms, Arm(name=TRUTH)) for each in (arm, arm.whole)}
-        return make_measure(self.config, arms, self.split, keep_videos=self.keep_videos)
+        return make_measure(self.config, self.split, keep_videos=self.keep_videos)
 
     def summarise(self, results: Results, folder: Path) -> dict[str, Any]:
         groups: dict[str, list[Measured]] = {}
@@ -142,12 +141,13 @@ def make_case(study: SandboxStudy, index: int, arm: Arm, seed: int) -> Case:
         identity={
             "benchmark": PROTOCOL,
             "weights": weights_digest(),
-            "arm": arm.label,
+            "arm": arm.name,
             "scene": index,
             "seed": seed,
             "tries": arm.tries,
             "video": to_plain(config.video),
             "clocks": asdict(clocks_of(SandboxVideo.name)) if arm.sketched or arm.guided else None,
+            "sketch": to_plain(config).get("sketch") if arm.sketched else None,
             "guidance": to_plain(arm.guidance(config)) if arm.guided else None,
             "drawing": {  # every video is held against keyframes, so all of them depend on it
                 "level": arm.level,

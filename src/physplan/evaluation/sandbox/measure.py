@@ -33,7 +33,7 @@ from physplan.video.files import write_video
 SECOND_TAKE = 1
 
 
-def make_measure(config: Config, arms: Mapping[str, Arm], split: str, *, keep_videos: bool) -> CaseFunction:
+def make_measure(config: Config, split: str, *, keep_videos: bool) -> CaseFunction:
     torch.set_num_threads(1)  # several small networks side by side: threads would only wait for each other
 
     @lru_cache(maxsize=4)  # cases come scene by scene
@@ -41,7 +41,7 @@ def make_measure(config: Config, arms: Mapping[str, Arm], split: str, *, keep_vi
         return Setting(scene=scene(split, index), config=config)
 
     def measure(case: Case, directory: Path) -> Mapping[str, Any]:
-        arm = arms[case.identity["arm"]]
+        arm = Arm(name=case.identity["arm"], level=case.identity["drawing"]["level"])
         here, seed = setting(case.identity["scene"]), case.identity["seed"]
         here.drawn(arm.level, arm.plan)  # planned and drawn before the clock starts: seeds share it
         begun = time.perf_counter()
