@@ -105,7 +105,8 @@ def take_part(chromium: Any, folder: Path, people: int, *, kill_after: int) -> d
     """All at once, in turns; the server is killed in the middle of a round and comes back later."""
     study = load_study(folder)
     server, tally, rounds = Served(folder), Tally(study), len(study.hands[0])
-    contexts = [chromium.new_context() for _ in range(people)]
+    # Two dozen videos that play at once would measure the machine and not the page.
+    contexts = [chromium.new_context(reduced_motion="reduce") for _ in range(people)]
     visitors = [Visitor(new_page(context), server.link, tally) for context in contexts]
     for visitor in visitors:
         visitor.agree()

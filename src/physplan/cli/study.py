@@ -204,9 +204,12 @@ def analyse(args: argparse.Namespace) -> int:
     from physplan.files import write_atomic
     from physplan.study.analysis import analyse as count
     from physplan.study.design import load_study
+    from physplan.study.rating import is_rating
     from physplan.study.tables import draw, make_tables, votes_csv
     from physplan.study.votes import read_votes
 
+    if is_rating(args.study):
+        return _analyse_rating(args)
     study = load_study(args.study)
     raters = read_votes(study, args.study, args.votes)
     result = count(study, raters, finished_only=args.finished_only, passed_only=args.passed_only)
@@ -216,3 +219,26 @@ def analyse(args: argparse.Namespace) -> int:
     reported, args.reported = args.reported, False
     shown = first.with_reported() if reported else first
     return emit(args, result, shown, *others, draw=lambda result, path: draw(result, path, reported=reported))
+
+
+def _analyse_rating(args: argparse.Namespace) -> int:
+    """A folder of `physplan evaluate failures --study`: two raters instead of many participants."""
+    from physplan.cli.evaluate.failures import show_agreement
+    from physplan.study.design import VOTES
+    from physplan.study.rating import RATERS, TOGETHER, RatingStore, load_rating
+
+    rating = load_rating(args.study)
+    if not (args.study / VOTES).exists():
+        raise PhysPlanError(f"Nobody has rated yet: physplan study serve {args.study}.")
+    store = RatingStore(args.study / VOTES, rating.id)
+    first, second, together = (
+        {name: entry["stage"] for name, entry in store.of(rater).items()} for rater in (*RATERS, TOGETHER)
+    )
+    store.close()
+    total = len(rating.videos)
+    if len(first) < total or len(second) < total:
+        raise PhysPlanError(
+            f"Of {total} videos rater 1 has rated {len(first)} and rater 2 {len(second)}: let both finish."
+        )
+    categories = {video.name: video.category for video in rating.videos}
+    return show_agreement(args, args.study.name, first, second, together, categories)

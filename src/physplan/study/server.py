@@ -12,19 +12,20 @@ import secrets
 import socket
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from physplan.errors import PhysPlanError
 from physplan.foreign import inside
 from physplan.study.design import VOTES, load_study
+from physplan.study.rating import RatingSession, RatingStore, is_rating, load_rating
 from physplan.study.session import Refused, Session
-from physplan.study.store import VoteStore
+from physplan.study.store import Database, VoteStore
 
 MAX_BODY = 16_384
 CHUNK = 1 << 16
@@ -47,22 +48,33 @@ TYPES = {
     ".svg": "image/svg+xml",
     ".mp4": "video/mp4",
     ".jpg": "image/jpeg",
+    ".png": "image/png",
 }
-PAGE = ("index.html", "page.css", "page.js", "icon.svg")
+SHARED = ("page.css", "common.js", "icon.svg")
+PAGE = ("index.html", "page.js", *SHARED)
+RATERS = ("raters.html", "raters.js", *SHARED)
 
 
 def page_file(name: str) -> bytes:
     return resources.files("physplan.study").joinpath("page", name).read_bytes()
 
 
+class Answering(Protocol):
+    def answer(self, what: str, given: Mapping[str, Any]) -> dict[str, Any]: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Site:
     """What is served: the page's own files from memory, the study's from its folder, all by name."""
 
-    session: Session
+    session: Answering
     key: str  # of the link, where others than this machine can reach it; else empty
-    page: Mapping[str, bytes] = field(default_factory=lambda: {name: page_file(name) for name in PAGE})
-    media: Mapping[str, Path] = field(default_factory=dict)
+    page: Mapping[str, bytes]  # the first is the page itself
+    media: Mapping[str, Path]
+
+    @property
+    def start(self) -> str:
+        return next(iter(self.page))
 
 
 class StudyServer(ThreadingHTTPServer):
@@ -101,9 +113,8 @@ class Handler(BaseHTTPRequestHandler):
         site = self.server.site
         if name is None:
             return self._fail(404, "There is nothing here. Use the whole link of the study.")
-        if (name or PAGE[0]) in site.page:
-            content = site.page[name or PAGE[0]]
-            return self._send(200, content, TYPES[Path(name or PAGE[0]).suffix])
+        if (own := name or site.start) in site.page:
+            return self._send(200, site.page[own], TYPES[Path(own).suffix])
         if name in site.media:
             return self._send_file(site.media[name])
         return self._fail(404, "There is nothing here.")
@@ -223,13 +234,21 @@ def is_loopback(host: str) -> bool:
 
 def open_server(folder: Path, *, host: str, port: int, idle_hours: float = 24.0) -> StudyServer:
     """Ready to serve. The link's key is kept with the votes, so that links stay good after a restart."""
-    study = load_study(folder)
-    store = VoteStore(folder / VOTES, study.id)
-    key = "" if is_loopback(host) else store.remembered("key", lambda: secrets.token_urlsafe(18))
+    store: Database
+    session: Answering
+    if is_rating(folder):
+        rating = load_rating(folder)
+        store = ratings = RatingStore(folder / VOTES, rating.id)
+        session, pages, files = RatingSession(rating, ratings), RATERS, rating.files()
+    else:
+        study = load_study(folder)
+        store = votes = VoteStore(folder / VOTES, study.id)
+        session, pages, files = Session(study, votes, idle=idle_hours * 3600), PAGE, study.files()
     site = Site(
-        session=Session(study, store, idle=idle_hours * 3600),
-        key=key,
-        media={name: inside(folder, name) for name in study.files()},
+        session=session,
+        key="" if is_loopback(host) else store.remembered("key", lambda: secrets.token_urlsafe(18)),
+        page={name: page_file(name) for name in pages},
+        media={name: inside(folder, name) for name in files},
     )
     try:
         return StudyServer((host, port), site)

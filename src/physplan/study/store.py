@@ -14,8 +14,8 @@ from pathlib import Path
 from physplan.errors import PhysPlanError
 from physplan.study.criteria import KEYS
 
+ABOUT = "CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS participants (
   token TEXT PRIMARY KEY, place INTEGER NOT NULL, joined REAL NOT NULL, seen REAL NOT NULL,
   finished REAL, code TEXT
@@ -42,8 +42,10 @@ class Full(Exception):
     """Every place is taken."""
 
 
-class VoteStore:
+class Database:
     """One connection behind a lock: a vote takes one sync of the disk, and order is what is wanted."""
+
+    schema = ""
 
     def __init__(self, path: Path, study: str, *, clock: Callable[[], float] = time.time) -> None:
         self._lock, self._clock = threading.Lock(), clock
@@ -51,7 +53,7 @@ class VoteStore:
             self._database = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=FULL")  # a power cut loses no vote either
-            self._database.executescript(SCHEMA)
+            self._database.executescript(ABOUT + self.schema)
         except sqlite3.Error as error:
             raise PhysPlanError(f"{path} cannot be used as the study's votes ({error}).") from None
         if self.remembered("study", lambda: study) != study:
@@ -77,6 +79,10 @@ class VoteStore:
         with self._writing() as database:
             database.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, make()))
             return str(database.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()[0])
+
+
+class VoteStore(Database):
+    schema = SCHEMA
 
     def join(self, token: str, places: int, *, idle: float) -> Participant:
         """The first free place; one whose participant has been away for `idle` seconds is free again.

@@ -1,54 +1,24 @@
 "use strict";
 // One page for both ways: answers go to the server that sent it, or stay here and become a file.
-// All foreign words are set as text; nothing is ever parsed as markup.
 
-const $ = id => document.getElementById(id);
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-const SLOW = 0.5, APART = 0.08, RETRY = 1500;
+const SLOW = 0.5, APART = 0.08;
 
-function make(tag, properties, ...children) {
-  const node = Object.assign(document.createElement(tag), properties);
-  node.append(...children);
-  return node;
-}
-const paragraphs = texts => texts.map(text => make("p", { textContent: text }));
-
-function remember(name, value) { try { localStorage.setItem(name, value); } catch { /* a private window */ } }
-function remembered(name) { try { return localStorage.getItem(name); } catch { return null; } }
 function randomToken() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("");
 }
-const wait = time => new Promise(done => setTimeout(done, time));
 
 // ---- where answers go -------------------------------------------------------------------------------
 
 class Server {
   constructor() { this.about = null; }
-  async ask(what, body) {
-    for (;;) {
-      try {
-        const reply = await fetch("api/" + what, { method: "POST", body: JSON.stringify(body || {}),
-          headers: { "Content-Type": "application/json" } });
-        if (reply.ok || reply.status < 500) {
-          notice("");
-          const answer = await reply.json();
-          if (!reply.ok) throw new Refusal(answer.error);
-          return answer;
-        }
-      } catch (error) {
-        if (error instanceof Refusal) throw error;
-      }
-      notice("The study's server does not answer. Your choices are kept here; trying again ...");
-      await wait(RETRY);
-    }
-  }
   async open() {
-    this.about = await this.ask("about");
+    this.about = await ask("about");
     this.store = "video-study " + this.about.id;
     const linked = new URLSearchParams(location.hash.slice(1)).get("p");
     for (const token of [linked, remembered(this.store)]) {
       if (!token) continue;
-      const state = await this.ask("state", { participant: token });
+      const state = await ask("state", { participant: token });
       if (!state.unknown) return this.keep(state);
     }
     return null;
@@ -56,10 +26,10 @@ class Server {
   async join() {
     const participant = randomToken();   // made here: a request that is repeated takes no second place
     remember(this.store, participant);
-    return this.keep(await this.ask("join", { consent: true, participant }));
+    return this.keep(await ask("join", { consent: true, participant }));
   }
   async vote(state, choices, seconds) {
-    return this.ask("vote", { participant: state.participant, trial: state.answered, choices, seconds });
+    return ask("vote", { participant: state.participant, trial: state.answered, choices, seconds });
   }
   keep(state) {
     if (state.participant) {
@@ -69,7 +39,6 @@ class Server {
     return state;
   }
 }
-class Refusal extends Error {}
 
 class SavedFile {
   constructor(data) { this.about = data; this.store = "video-study " + data.id; }
@@ -162,8 +131,6 @@ class Films {
 // ---- what is shown ----------------------------------------------------------------------------------
 
 let films = null, keys = null;
-
-function notice(text) { $("notice").textContent = text; $("notice").hidden = !text; }
 
 function show(...parts) {
   if (films) films.close();
