@@ -30,7 +30,7 @@ def test_the_site_has_all_that_it_names_and_names_no_method(
     data = data_of(page)
     study = load_study(made)
     files = {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
-    assert files == {"index.html", "page.css", "page.js", "icon.svg", *study.files()}
+    assert files == {"index.html", *("page.css", "common.js", "page.js", "icon.svg"), *study.files()}
     for method in METHODS:
         assert method.lower() not in page.lower()
     assert "default-src &#x27;none&#x27;" in page
@@ -56,6 +56,6 @@ def test_hostile_words_stay_words_in_the_page(folders, tmp_path: Path, study_com
     make_study(folders, tmp_path / "study", plan=plan)
     study_command("export", tmp_path / "study", "-o", tmp_path / "site")
     page = (tmp_path / "site" / "index.html").read_text()
-    assert page.count("</script>") == 2
+    assert page.count("</script>") == 3  # the data and two files
     assert "<img" not in page
     assert data_of(page)["title"] == HOSTILE.replace("\u202e", "")

@@ -149,14 +149,14 @@ def test_two_raters_work_through_the_page_in_a_browser(chromium: Any, folder: Pa
                 page.locator("#place", has_text=f"{rater}: {number} of 3").wait_for()
                 assert page.get_by_text(HOSTILE).count() == 1  # as words
                 page.keyboard.press(str(STAGES.index(stage) + 1))
-                page.locator(f'input[value="{stage}"]:checked').wait_for()
+                page.locator("#main button.main:enabled").wait_for()
+                assert page.locator(f'input[value="{stage}"]').is_checked()
                 assert page.evaluate("document.documentElement.scrollWidth") <= 390
                 page.get_by_role("button", name="Finish" if number == 3 else "Next").click()
         page.get_by_text("They agree on 67 % of the videos").wait_for()
         page.get_by_role("button", name="Discussion").click()
         page.get_by_text("Rater 1 said Guidance, Rater 2 said Localization.").wait_for()
         page.keyboard.press(str(STAGES.index("Guidance") + 1))
-        page.locator('input[value="Guidance"]:checked').wait_for()
         page.get_by_role("button", name="Finish").click()
         page.get_by_text("0 are still to be discussed").wait_for()
         assert page.title() == "Failed videos"

@@ -47,12 +47,16 @@ async function enter(who) {
   video();
 }
 
-function video() {
-  const videos = shownVideos(), one = videos[at], rating = state.ratings[one.name] || {};
-  const rated = videos.filter(v => state.ratings[v.name]).length;
+function progress() {
+  const videos = shownVideos(), rated = videos.filter(v => state.ratings[v.name]).length;
   $("place").textContent = `${letters[rater]}: ${at + 1} of ${videos.length}`;
   $("track").hidden = false; $("track").ariaValueMax = String(videos.length); $("track").ariaValueNow = String(rated);
   $("fill").style.width = 100 * rated / videos.length + "%";
+}
+
+function video() {
+  const videos = shownVideos(), one = videos[at], rating = state.ratings[one.name] || {};
+  progress();
   const note = make("textarea", { rows: 2, value: rating.note || "", maxLength: 2000, ariaLabel: "Note",
     placeholder: "Note (optional)", disabled: !rating.stage, onchange: () => choose(state.ratings[one.name].stage) });
   const radios = about.stages.map((stage, i) => make("label", { className: "stage" },
@@ -60,7 +64,10 @@ function video() {
     make("span", {}, make("b", { textContent: `${i + 1} ${stage.name}` }), make("span", { className: "soft small", textContent: stage.meaning }))));
   async function choose(stage) {
     state = await ask("rate", { rater, video: one.name, stage, note: note.value });
-    if (shownVideos()[at] === one) video();
+    if (shownVideos()[at] !== one) return;   // moved on meanwhile
+    radios.forEach(label => { label.firstChild.checked = label.firstChild.value === stage; });
+    note.disabled = next.disabled = false;
+    progress();
   }
   const facts = [one.category, "score " + one.score.toFixed(1)].filter(Boolean).join(" · ");
   const said = rater === "together" ? [make("p", { className: "hint", textContent:
