@@ -17,7 +17,7 @@ from physplan.graph.errors import GraphError
 from physplan.registry import did_you_mean
 
 T = TypeVar("T")
-COLUMNS = ("image", "prompt", "seed", "method", "plan", "name", "settings")
+COLUMNS = ("image", "prompt", "seed", "method", "attempts", "plan", "name", "settings")
 MOST_FAULTS = 12  # more than this says no more
 
 
@@ -30,6 +30,7 @@ class Row:
     prompt: str | None = None
     seed: int = 0
     method: str = "physplan"
+    attempts: int = 1
     plan: Path | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     given_name: str = ""
@@ -40,7 +41,9 @@ class Row:
         if self.given_name:
             return self.given_name
         words = re.sub(r"[^a-z0-9]+", "-", (self.prompt or "").lower()).strip("-")[:40].rstrip("-")
-        rest = json.dumps([self.prompt, str(self.image), str(self.plan), self.settings], sort_keys=True)
+        parts: list[Any] = [self.prompt, str(self.image), str(self.plan), self.settings]
+        parts += [] if self.attempts == 1 else [self.attempts]
+        rest = json.dumps(parts, sort_keys=True)
         mark = hashlib.sha256(rest.encode()).hexdigest()[:6]
         return "-".join(filter(None, (self.image.stem[:24], words, self.method, str(self.seed), mark)))
 
@@ -141,7 +144,8 @@ def _row(line: int, entry: Any, folder: Path) -> Row:
         line=line,
         image=folder / str(_text(given, "image")),
         prompt=_text(given, "prompt"),
-        seed=_seed(given.get("seed", 0)),
+        seed=_number(given.get("seed", 0), "the seed is"),
+        attempts=_number(given.get("attempts", 1), "attempts are"),
         method=_text(given, "method") or "physplan",
         plan=folder / plan if plan else None,
         settings=_settings(given, typed=isinstance(entry, dict)),
@@ -156,12 +160,12 @@ def _text(given: Mapping[str, Any], name: str) -> str | None:
     return value
 
 
-def _seed(value: Any) -> int:
+def _number(value: Any, words: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str) and re.fullmatch(r"\s*\d{1,19}\s*", value):
         return int(value)
-    raise PhysPlanError(f"the seed is {value!r}, but must be a whole number from 0 on.")
+    raise PhysPlanError(f"{words} {value!r}, but must be a whole number from 0 on.")
 
 
 def _name(name: str) -> str:
