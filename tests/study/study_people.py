@@ -94,6 +94,12 @@ class Served:
         self.folder, self.arguments, self.port = folder, arguments, port
         self.start()
 
+    def __enter__(self) -> Served:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.kill()  # a test that fails leaves no server behind
+
     def start(self) -> None:
         command = [sys.executable, "-m", "physplan", "study", "serve", str(self.folder), *self.arguments]
         self.process = subprocess.Popen(

@@ -104,28 +104,29 @@ def check_result(study: Study, folder: Path, tally: Tally, files: list[Path] | N
 def take_part(chromium: Any, folder: Path, people: int, *, kill_after: int) -> dict[str, Any]:
     """All at once, in turns; the server is killed in the middle of a round and comes back later."""
     study = load_study(folder)
-    server, tally, rounds = Served(folder), Tally(study), len(study.hands[0])
-    # Two dozen videos that play at once would measure the machine and not the page.
-    contexts = [chromium.new_context(reduced_motion="reduce") for _ in range(people)]
-    visitors = [Visitor(new_page(context), server.link, tally) for context in contexts]
-    for visitor in visitors:
-        visitor.agree()
-    for number in range(1, rounds + 1):
-        for place, visitor in enumerate(visitors):
-            if number == kill_after and place == people // 2:
-                server.kill()
-            visitor.at(number)
-            visitor.vote()
-        if number == kill_after:  # half of them wait, and see that they do
-            visitors[-1].page.get_by_text("does not answer").wait_for()
-            server.start()
-    codes = {visitor.thanked() for visitor in visitors}
-    for visitor in visitors:
-        refused = "ERR_CONNECTION|ERR_EMPTY|Failed to load resource"
-        assert [fault for fault in visitor.page.faults if not re.search(refused, fault)] == []
-    for context in contexts:
-        context.close()
-    assert server.stop() == ""
+    tally, rounds = Tally(study), len(study.hands[0])
+    with Served(folder) as server:
+        # Two dozen videos that play at once would measure the machine and not the page.
+        contexts = [chromium.new_context(reduced_motion="reduce") for _ in range(people)]
+        visitors = [Visitor(new_page(context), server.link, tally) for context in contexts]
+        for visitor in visitors:
+            visitor.agree()
+        for number in range(1, rounds + 1):
+            for place, visitor in enumerate(visitors):
+                if number == kill_after and place == people // 2:
+                    server.kill()
+                visitor.at(number)
+                visitor.vote()
+            if number == kill_after:  # half of them wait, and see that they do
+                visitors[-1].page.get_by_text("does not answer").wait_for()
+                server.start()
+        codes = {visitor.thanked() for visitor in visitors}
+        for visitor in visitors:
+            refused = "ERR_CONNECTION|ERR_EMPTY|Failed to load resource"
+            assert [fault for fault in visitor.page.faults if not re.search(refused, fault)] == []
+        for context in contexts:
+            context.close()
+        assert server.stop() == ""
     result = check_result(study, folder, tally)
     assert result["participants"]["finished"] == people
     assert result["votes"] == dict.fromkeys(KEYS, people * study.per_participant)
