@@ -27,8 +27,9 @@ from physplan.cli.evaluate.common import show_progress
 from physplan.evaluation.cases import Case
 from physplan.evaluation.engine import CaseFunction, EngineConfig, run_cases
 from physplan.evaluation.sandbox.arms import Arm
-from physplan.evaluation.sandbox.benchmark import SandboxStudy, mean_known, realism
+from physplan.evaluation.sandbox.benchmark import SandboxStudy
 from physplan.evaluation.sandbox.measure import make_measure
+from physplan.evaluation.sandbox.summary import mean_known, realism
 
 FIRST = 100  # validation scenes below were looked at while the sandbox was made
 
