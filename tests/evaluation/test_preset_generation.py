@@ -131,7 +131,6 @@ def test_videos_of_someone_else_are_not_overwritten(physics_iq, tmp_path: Path) 
         (("--generate", "sandbox", "--method", "base", *SLOW[:-1], 0), "--fps 0: give a number of frames"),
         (("--generate", "sandbox", "--method", "bse", *SLOW), "There is no guidance method 'bse'"),
         (("--generate", "sandboks"), "There is no preset 'sandboks'"),
-        (("--generate", "sandbox", "--method", "full_graph", *SLOW[2:]), "has no such variant"),
         (
             ("--generate", "sandbox", "--method", "base", *SLOW, "--set", "editor.name=nobody"),
             "no keyframe editor called 'nobody'",

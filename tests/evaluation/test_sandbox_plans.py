@@ -10,10 +10,10 @@ from PIL import Image
 from physplan.evaluation.sandbox.arms import Arm
 from physplan.evaluation.sandbox.benchmark import SandboxStudy
 from physplan.evaluation.sandbox.making import make_video
-from physplan.evaluation.sandbox.plans import regenerated, words_only
 from physplan.evaluation.sandbox.scenes import Setting
 from physplan.graph import Consume, Spawn
 from physplan.sandbox import components
+from physplan.sandbox.careless_plans import regenerated, words_only
 from physplan.sandbox.truth import true_chain, true_graph
 from physplan.sandbox.world.phenomena import scene
 

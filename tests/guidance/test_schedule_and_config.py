@@ -99,5 +99,5 @@ def test_ablations_of_the_plan_name_the_presets_own_planner():
     assert planner_of("prompt_derived", "paper", known) == "paper-prompt-derived"
     assert planner_of("full_graph", "paper", known) == "paper-full-graph"
     assert planner_of("full_graph", "paper-full-graph", known) == "paper-full-graph"  # a run continued
-    with pytest.raises(PhysPlanError, match="evaluate sandbox --methods full_graph"):
+    with pytest.raises(PhysPlanError, match="register one as 'sandbox-full-graph'"):
         planner_of("full_graph", "sandbox", known)

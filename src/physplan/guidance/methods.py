@@ -84,7 +84,7 @@ def planner_of(method: str, reasoner: str, known: Collection[str]) -> str:
     name = f"{reasoner.removesuffix('-motion')}-{PLAN_ABLATIONS[method][0]}"  # which asks for no motion
     if name not in known:
         raise PhysPlanError(
-            f"{method} changes how a model plans, and the reasoner {reasoner!r} has no such variant: use the"
-            f" preset paper, best or open, or `physplan evaluate sandbox --methods {method}`."
+            f"{method} changes how a model plans, and the reasoner {reasoner!r} has no such variant: use a"
+            f" preset's own reasoner, or register one as {name!r}."
         )
     return name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypedDict
 
 from torch import Tensor
 
@@ -44,3 +44,10 @@ def normalise_depth(depth: Tensor) -> Tensor:
     """Each map of [..., H, W] scaled to [0, 1] by its own extremes (A.4); a flat map becomes 0."""
     low, high = depth.amin((-2, -1), keepdim=True), depth.amax((-2, -1), keepdim=True)
     return (depth - low) / (high - low).clamp_min(1e-6)
+
+
+class Eyes(TypedDict):
+    """What looks at pictures, as keyword arguments."""
+
+    segmenter: Segmenter
+    depth: DepthEstimator

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from physplan.calls.gateway import CallPolicy, CallRecord
 from physplan.calls.settings import CallSettings
@@ -23,14 +23,10 @@ from physplan.registry import Registry, did_you_mean
 if TYPE_CHECKING:
     from physplan.keyframes import KeyframeEditor
     from physplan.perception import DepthEstimator, FeatureEncoder, Segmenter
+    from physplan.perception.protocol import Eyes
     from physplan.video.protocol import VideoModel
 
 OnCall = Callable[[CallRecord], None]
-
-
-class Eyes(TypedDict):
-    segmenter: Segmenter
-    depth: DepthEstimator
 
 
 class Backends:

@@ -16,6 +16,8 @@ REASONERS = Registry(
     "reasoner",
     {
         "sandbox": "physplan.sandbox.reasoner:SandboxReasoner",
+        "sandbox-prompt-derived": "physplan.sandbox.ablations:PromptDerivedSandboxReasoner",
+        "sandbox-full-graph": "physplan.sandbox.ablations:FullGraphSandboxReasoner",
         "paper": "physplan.reasoning.presets:paper",
         "open": "physplan.reasoning.presets:open_weights",
         "paper-motion": "physplan.reasoning.presets:paper_motion",
@@ -35,7 +37,9 @@ REASONERS = Registry(
         "open-prompt-derived",
         "open-full-graph",
     ),
-    prompts={"sandbox": "physplan.sandbox.prompts:matching"},
+    prompts=dict.fromkeys(
+        ("sandbox", "sandbox-prompt-derived", "sandbox-full-graph"), "physplan.sandbox.prompts:matching"
+    ),
 )
 
 

@@ -13,6 +13,7 @@ from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.graph import PhysicalDelta, StateGraph
 from physplan.perception import DepthEstimator, Segmenter
+from physplan.perception.protocol import Eyes
 from physplan.perception.registry import DEPTH_ESTIMATORS, SEGMENTERS
 from physplan.pictures import to_tensor
 from physplan.reasoning.protocol import (
@@ -30,6 +31,8 @@ from physplan.sandbox.prompts import NotInTheSandbox, matching
 from physplan.sandbox.rules import instantiate, motions
 
 RULES_VERSION = 2
+
+Prediction = tuple[tuple[PhysicalDelta, ...], tuple[Translation, ...]]
 
 
 class SandboxReasoner(Reasoner):
@@ -51,12 +54,18 @@ class SandboxReasoner(Reasoner):
 
     def parse(self, scene: Scene, feedback: Feedback) -> StateGraph:
         matching(scene.prompt)  # an unknown prompt is answered before any network runs
+        return parse_picture(to_tensor(scene.picture.image), **self.eyes)
+
+    @property
+    def eyes(self) -> Eyes:
         if self._segmenter is None:
             self._segmenter = SEGMENTERS.load("sandbox")()
         if self._depth is None:
             self._depth = DEPTH_ESTIMATORS.load("sandbox")()
-        image = to_tensor(scene.picture.image)
-        return parse_picture(image, segmenter=self._segmenter, depth=self._depth)
+        return {"segmenter": self._segmenter, "depth": self._depth}
+
+    def predict(self, scene: Scene, graph: StateGraph) -> Prediction:
+        return predict(scene.prompt, graph)
 
     def decompose(
         self,
@@ -72,7 +81,7 @@ class SandboxReasoner(Reasoner):
             raise PhysPlanError(
                 f"The sandbox's rules have one answer to this scene, and it was refused: {reasons}"
             )
-        deltas, translations = predict(scene.prompt, graph)
+        deltas, translations = self.predict(scene, graph)
         self._predicted[scene.picture.sha256, scene.prompt] = dict(zip(deltas, translations, strict=True))
         return deltas
 
@@ -91,7 +100,7 @@ class SandboxReasoner(Reasoner):
         return {"rules": RULES_VERSION}
 
 
-def predict(prompt: str, graph: StateGraph) -> tuple[tuple[PhysicalDelta, ...], tuple[Translation, ...]]:
+def predict(prompt: str, graph: StateGraph) -> Prediction:
     """What the rules say happens, by the first case whose roles and conditions the graph fills."""
     rules = matching(prompt)
     for case in rules.cases.values():

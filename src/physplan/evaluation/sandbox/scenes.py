@@ -15,7 +15,6 @@ from PIL import Image
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.provenance import file_digest
-from physplan.evaluation.sandbox.plans import regenerated, words_only
 from physplan.graph import EventChain
 from physplan.guidance.selection import select_terms
 from physplan.keyframes import KeyframeEditor
@@ -25,6 +24,7 @@ from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config
 from physplan.pipeline.planning import make_plan
 from physplan.sandbox import components
+from physplan.sandbox.careless_plans import regenerated, words_only
 from physplan.sandbox.editor import SandboxEditor, TruthEditor
 from physplan.sandbox.video import SIZE
 from physplan.sandbox.world.render import FRAMES, Clip
