@@ -98,5 +98,5 @@ def _delta(event: Event) -> PhysicalDelta:
     for id in changed:
         state, rule = (given[id].state, given[id].rule) if id in given else (STATE, RULE)
         states.append(StateChange(id, state, rule))
-    states += [StateChange(edit.id, STATE, RULE, NewObject(edit.id, edit.source)) for edit in spawns]
+    states += [StateChange(e.id, STATE, RULE, NewObject(e.id, e.source)) for e in spawns if e.source]
     return PhysicalDelta(tuple(states), event.delta.fraction)
