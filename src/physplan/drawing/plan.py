@@ -18,7 +18,15 @@ from physplan.drawing.boxes import (
     draw_card,
 )
 from physplan.drawing.cards import Mark, event_cards, first_cards, row_order
-from physplan.drawing.joints import JOINTS, LANE, STUB, assign_lanes, draw_joint, find_joints, spread_ports
+from physplan.drawing.relation_lines import (
+    JOINTS,
+    LANE,
+    STUB,
+    assign_lanes,
+    draw_joint,
+    find_joints,
+    spread_ports,
+)
 from physplan.drawing.shapes import Line, Picture, Rect, Shape, Text, text_width, wrap
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain

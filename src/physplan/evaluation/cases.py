@@ -26,8 +26,8 @@ from physplan.errors import PhysPlanError
 from physplan.evaluation.provenance import file_digest
 from physplan.files import write_json
 from physplan.foreign import inside, read_file
+from physplan.graph.json_values import Limits, read_list, read_object, read_string
 from physplan.graph.parsing import parse_json
-from physplan.graph.reading import Limits, read_list, read_object, read_string
 
 MAX_RESULT = 500_000_000  # bytes: a list of many cases, or one case with many measurements
 LIMITS = Limits(max_bytes=MAX_RESULT, max_depth=60, max_entries=50_000_000)

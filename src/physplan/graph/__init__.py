@@ -26,10 +26,11 @@ from physplan.graph.errors import (
     RejectedEdits,
     TimingError,
 )
+from physplan.graph.json_values import Limits
 from physplan.graph.measures import Term, measure, objects_so_far
 from physplan.graph.motion import LAWS, Motion, motion
 from physplan.graph.moving import check_motion, motion_of
-from physplan.graph.net import net_edits
+from physplan.graph.net_differences import net_edits
 from physplan.graph.parsing import (
     parse_delta,
     parse_deltas,
@@ -39,7 +40,6 @@ from physplan.graph.parsing import (
     parse_json,
     parse_translation,
 )
-from physplan.graph.reading import Limits
 from physplan.graph.state import Edge, Node, StateGraph
 from physplan.graph.timing import anchors, rescale
 from physplan.graph.vocabulary import (

@@ -12,11 +12,11 @@ from physplan.graph.checks import check
 from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import Consume, GraphEdit, Spawn, edits_from_json, edits_to_json
 from physplan.graph.errors import InvalidChain, ParseError, RejectedEdits
+from physplan.graph.json_values import Limits, located, read_integer, read_list, read_object, read_string
 from physplan.graph.motion import Motion, motions_from_json, motions_to_json
 from physplan.graph.moving import check_motion
-from physplan.graph.net import net_difference
+from physplan.graph.net_differences import net_difference
 from physplan.graph.parsing import parse_file, parse_json
-from physplan.graph.reading import Limits, located, read_integer, read_list, read_object, read_string
 from physplan.graph.state import Node, StateGraph
 from physplan.graph.timing import anchors
 

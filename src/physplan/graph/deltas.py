@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from physplan.graph.errors import InvalidDelta
-from physplan.graph.reading import Limits, located, read_list, read_number, read_object, read_text
+from physplan.graph.json_values import Limits, located, read_list, read_number, read_object, read_text
 from physplan.graph.text import identifier_problem, require_text
 
 

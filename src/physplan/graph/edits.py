@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from physplan.graph.errors import InvalidEdit, ParseError
-from physplan.graph.reading import Limits, located, read_list, read_object, read_text
+from physplan.graph.json_values import Limits, located, read_list, read_object, read_text
 from physplan.graph.text import Attributes, as_attributes, require_text, shorten
 from physplan.graph.vocabulary import RELATIONS, canonical, suggest
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from physplan.graph.errors import ParseError
-from physplan.graph.reading import Limits, read_list, read_number, read_object, read_text
+from physplan.graph.json_values import Limits, read_list, read_number, read_object, read_text
 from physplan.graph.text import shorten
 from physplan.graph.vocabulary import suggest
 

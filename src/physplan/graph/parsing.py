@@ -12,8 +12,8 @@ from physplan.foreign import read_file
 from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import GraphEdit, edits_from_json
 from physplan.graph.errors import LimitError, ParseError
+from physplan.graph.json_values import Limits, in_file, read_list, read_object, require_shape
 from physplan.graph.motion import Motion, motions_from_json
-from physplan.graph.reading import Limits, in_file, read_list, read_object, require_shape
 from physplan.graph.state import StateGraph
 from physplan.graph.text import shorten
 

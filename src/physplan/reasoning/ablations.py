@@ -19,7 +19,7 @@ from physplan.graph import (
     Update,
     parse_graph,
 )
-from physplan.graph.reading import read_list, read_number, read_object, read_text
+from physplan.graph.json_values import read_list, read_number, read_object, read_text
 from physplan.reasoning import schemas
 from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Revision, Scene, Translation
 from physplan.reasoning.vlm import VLMReasoner, revision_blocks

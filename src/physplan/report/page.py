@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from physplan.files import write_atomic
-from physplan.report.accounts import again_section, cost_section
+from physplan.report.costs import again_section, cost_section
 from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
 from physplan.report.judgement import attempts_section, verdict_box, verdict_section

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from physplan.errors import PhysPlanError
 from physplan.foreign import inside
 from physplan.graph.errors import GraphError
-from physplan.graph.reading import read_list, read_object, read_string
+from physplan.graph.json_values import read_list, read_object, read_string
 from physplan.runs.records import (
     LIMITS,
     Attempt,
@@ -173,7 +173,7 @@ def load_attempts(folder: Path) -> tuple[Attempt, ...]:
 
 
 def load_verdict(folder: Path) -> Checked:
-    from physplan.verify.reading import read_verdict
+    from physplan.verify.verdict_json import read_verdict
 
     with read_from(folder / VERDICT):
         return read_verdict(load_json(folder, VERDICT))

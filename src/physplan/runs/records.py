@@ -13,8 +13,8 @@ from physplan.errors import PhysPlanError
 from physplan.files import write_json
 from physplan.foreign import inside, read_file
 from physplan.graph.errors import GraphError, ParseError
+from physplan.graph.json_values import Limits, read_integer, read_list, read_number, read_object, read_string
 from physplan.graph.parsing import parse_json
-from physplan.graph.reading import Limits, read_integer, read_list, read_number, read_object, read_string
 
 LIMITS = Limits(max_bytes=100_000_000, max_depth=40, max_entries=10_000_000)
 _MANY = 100_000  # entries of a list, more than any run has

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from physplan.errors import PhysPlanError
 from physplan.graph import Event, EventChain, NewObject, PhysicalDelta, Spawn, StateChange, StateGraph
-from physplan.graph.net import net_difference
+from physplan.graph.net_differences import net_difference
 from physplan.keyframes import RenderSettings, render_keyframes
 from physplan.reasoning.protocol import Scene, Translation
 from physplan.sandbox.careless_plans import regenerated, words_only

@@ -10,7 +10,7 @@ from PIL import Image
 from scipy.optimize import linear_sum_assignment
 
 from physplan.graph import Event, EventChain, GraphEdit, InvalidEdit, Spawn, StateGraph, apply
-from physplan.graph.net import net_difference
+from physplan.graph.net_differences import net_difference
 from physplan.graph.timing import anchors
 from physplan.perception import DepthEstimator, Segmenter
 from physplan.pictures import to_tensor

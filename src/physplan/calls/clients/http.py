@@ -10,7 +10,7 @@ from typing import Any
 
 from physplan.calls.protocol import CallFault, Request
 from physplan.graph.errors import LimitError
-from physplan.graph.reading import Limits, require_shape
+from physplan.graph.json_values import Limits, require_shape
 
 LIMITS = {
     "text": Limits(max_bytes=4_000_000, max_depth=64, max_entries=100_000),

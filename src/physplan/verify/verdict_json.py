@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from physplan.graph.errors import ParseError
-from physplan.graph.reading import read_integer, read_list, read_number, read_object, read_string
+from physplan.graph.json_values import read_integer, read_list, read_number, read_object, read_string
 from physplan.verify.verdict import (
     NOT_CHECKED,
     SCHEMA,
