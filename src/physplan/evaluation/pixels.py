@@ -14,7 +14,7 @@ IMAGENET: Statistics = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 CLIP: Statistics = ((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711))
 
 
-def to_tensor(frames: Sequence[np.ndarray] | np.ndarray) -> Tensor:
+def stacked(frames: Sequence[np.ndarray] | np.ndarray) -> Tensor:
     """(T, H, W, 3) uint8 -> (T, 3, H, W) float in [0, 255]."""
     return torch.from_numpy(np.stack(list(frames))).permute(0, 3, 1, 2).float()
 
@@ -48,5 +48,5 @@ def normalise(images: Tensor, statistics: Statistics) -> Tensor:
 
 def clip_input(frames: Sequence[np.ndarray] | np.ndarray, side: int) -> Tensor:
     """As CLIP's own processor: shorter side by bicubic interpolation of a picture, centre, its statistics."""
-    images = resize_shorter(to_tensor(frames), side, mode="bicubic", antialias=True).round().clamp(0, 255)
+    images = resize_shorter(stacked(frames), side, mode="bicubic", antialias=True).round().clamp(0, 255)
     return normalise(centre_crop(images, side) / 255, CLIP)

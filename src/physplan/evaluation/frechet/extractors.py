@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.frechet.inception import InceptionV3
-from physplan.evaluation.pixels import IMAGENET, centre_crop, normalise, resize_shorter, to_numpy, to_tensor
+from physplan.evaluation.pixels import IMAGENET, centre_crop, normalise, resize_shorter, stacked, to_numpy
 from physplan.weights import load_model
 
 
@@ -28,7 +28,7 @@ class InceptionFeatures:
 
     @torch.no_grad()
     def __call__(self, frames: np.ndarray) -> np.ndarray:
-        images = F.interpolate(to_tensor(frames), size=(299, 299), mode="bilinear", align_corners=False)
+        images = F.interpolate(stacked(frames), size=(299, 299), mode="bilinear", align_corners=False)
         return to_numpy(self._model(images.to(self._device) / 127.5 - 1))
 
 
@@ -44,7 +44,7 @@ class Dinov2Features:
 
     @torch.no_grad()
     def __call__(self, frames: np.ndarray) -> np.ndarray:
-        images = F.interpolate(to_tensor(frames), size=(224, 224), mode="bicubic", align_corners=False)
+        images = F.interpolate(stacked(frames), size=(224, 224), mode="bicubic", align_corners=False)
         states = self._model(normalise(images.to(self._device) / 255, IMAGENET)).last_hidden_state
         return to_numpy(states[:, 0])
 
@@ -69,7 +69,7 @@ class VideoMAEFeatures:
 
     def _one(self, clip: np.ndarray) -> np.ndarray:
         side = self._model.config.image_size
-        images = resize_shorter(to_tensor(clip), side * 256 // 224, antialias=True)
+        images = resize_shorter(stacked(clip), side * 256 // 224, antialias=True)
         pixels = normalise(centre_crop(images, side) / 255, IMAGENET).to(self._device)
         return to_numpy(self._pool(self._model.videomae(pixels[None]).last_hidden_state))
 

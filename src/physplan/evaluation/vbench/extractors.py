@@ -22,8 +22,8 @@ from physplan.evaluation.pixels import (
     centre_crop,
     normalise,
     resize_shorter,
+    stacked,
     to_numpy,
-    to_tensor,
 )
 from physplan.evaluation.vbench import dimensions
 from physplan.weights import load_model
@@ -43,7 +43,7 @@ class DinoFeatures:
 
     @torch.no_grad()
     def __call__(self, frames: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
-        images = normalise(resize_shorter(to_tensor(frames), self._side) / 255, IMAGENET)
+        images = normalise(resize_shorter(stacked(frames), self._side) / 255, IMAGENET)
         states = self._model(images.to(self._device), interpolate_pos_encoding=True).last_hidden_state
         return to_numpy(states[:, 0])
 
@@ -60,7 +60,7 @@ class ClipFeatures:
     @torch.no_grad()
     def __call__(self, frames: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
         side = self._model.config.vision_config.image_size
-        images = resize_shorter(to_tensor(frames), side, mode="bicubic")  # not rounded, as VBench does it
+        images = resize_shorter(stacked(frames), side, mode="bicubic")  # not rounded, as VBench does it
         pixels = normalise(centre_crop(images, side, to_even=True) / 255, CLIP)
         output = self._model.get_image_features(pixel_values=pixels.to(self._device))
         return to_numpy(output if isinstance(output, Tensor) else output.pooler_output)
