@@ -1,0 +1,1 @@
+"""A bad day: what may happen to a user, tried on purpose (`make attack`)."""
