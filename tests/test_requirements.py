@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import sysconfig
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -27,9 +28,9 @@ def installed() -> dict[str, str]:
         pytest.skip("not an environment that make has set up from the lock")
     found = {}
     for one in distributions():
-        place = Path(str(one.locate_file("")))
+        place = Path(str(one.locate_file("")))  # ray shows its own copies of packages once it is imported
         folder = getattr(one, "_path", place)
-        if Path(sys.prefix) in place.parents and folder.stat().st_mtime <= stamp.stat().st_mtime:
+        if place == Path(sysconfig.get_path("purelib")) and folder.stat().st_mtime <= stamp.stat().st_mtime:
             found[lock.normal(one.metadata["Name"])] = one.version
     return {name: version for name, version in found.items() if name not in OWN}
 

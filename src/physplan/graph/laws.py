@@ -11,6 +11,8 @@ from physplan.graph.motion import LAWS, Motion
 Point = tuple[float, float]  # in heights of the frame, y downwards
 Phase = Literal["change", "arrive", "leave"]  # in both states; only in the later one; only in the earlier one
 
+SMALLEST_RADIUS = 1e-6  # a thing without extent does not turn as it rolls
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
@@ -67,7 +69,8 @@ def _progress(motion: Motion, way: Way, u: float) -> tuple[float, float]:
         slowing = motion.number("slowing")
         p = (1 - slowing) * u + slowing * u * (2 - u)
         along = way.end[0] - way.start[0]
-        turned = math.copysign(math.dist(way.start, way.end), along) / way.radius if way.radius else 0.0
+        rolls = way.radius > SMALLEST_RADIUS
+        turned = math.copysign(math.dist(way.start, way.end), along) / way.radius if rolls else 0.0
         return p, math.degrees(turned) * p
     if motion.law == "swing":
         p = (1 - math.cos(math.pi * (2 * round(motion.number("returns")) + 1) * u)) / 2
