@@ -54,7 +54,7 @@ def test_what_changes_a_video_changes_its_case_and_nothing_else_does():
         ({"editor.name": "gemini"}, "--levels"),
         ({"editor.options": {"level": 2}}, "--levels"),
         ({"reasoner.name": "paper"}, "the sandbox's rules"),
-        ({"video.num_frames": 9}, "true videos of 25 frames of 96 x 96"),
+        ({"video.num_frames": 9}, "true videos of 33 frames of 96 x 96"),
     ],
 )
 def test_what_a_study_cannot_honour_it_refuses(changes, words):
@@ -158,7 +158,7 @@ def test_the_command_prints_a_table_draws_a_plot_and_keeps_what_is_done(tmp_path
         with av.open(str(result.with_name("video.mp4"))) as video:
             stream = video.streams.video[0]
             assert (stream.codec_context.name, stream.codec_context.pix_fmt) == ("h264", "yuv420p")
-            assert len(list(video.decode(stream))) == 25
+            assert len(list(video.decode(stream))) == 33
     assert main(command) == 0
     assert before == {p: p.stat().st_mtime_ns for p in (tmp_path / "s.cases").rglob("result.json")}
 

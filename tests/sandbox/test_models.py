@@ -37,7 +37,7 @@ def prepared(model: SandboxVideo, steps: int = 2):
         prompt="the ball drops",
         height=96,
         width=96,
-        num_frames=25,
+        num_frames=33,
         num_inference_steps=steps,
         guidance_scale=2.0,
         generator=torch.Generator().manual_seed(0),
@@ -48,14 +48,14 @@ def test_it_is_a_video_model_and_samples(model: SandboxVideo) -> None:
     assert isinstance(model, VideoModel)
     conditioning = prepared(model)
     video = model.decode(sample(model, conditioning), conditioning.layout)
-    assert video.shape == (25, 3, 96, 96)
+    assert video.shape == (33, 3, 96, 96)
     assert torch.isfinite(video).all()
 
 
-@pytest.mark.parametrize("frame", [0, 1, 3, 4, 5, 8, 9, 13, 24])
+@pytest.mark.parametrize("frame", [0, 1, 3, 4, 5, 8, 9, 13, 32])
 def test_a_window_shows_exactly_the_frame_of_the_full_decode(model: SandboxVideo, frame: int) -> None:
-    layout = model.check_size(height=96, width=96, num_frames=25)
-    latents = torch.randn(1, 24, 7, 12, 12, generator=torch.Generator().manual_seed(1))
+    layout = model.check_size(height=96, width=96, num_frames=33)
+    latents = torch.randn(1, 64, 9, 12, 12, generator=torch.Generator().manual_seed(1))
     window = layout.window(frame, model.preview_length, model.preview_mode)
     with torch.no_grad():
         shown = model.decode_window(latents[:, :, window.latents], window)
@@ -63,8 +63,8 @@ def test_a_window_shows_exactly_the_frame_of_the_full_decode(model: SandboxVideo
 
 
 def test_a_pixel_of_a_window_moves_its_own_latent_only(model: SandboxVideo) -> None:
-    layout = model.check_size(height=96, width=96, num_frames=25)
-    latents = torch.randn(1, 24, 7, 12, 12).requires_grad_()
+    layout = model.check_size(height=96, width=96, num_frames=33)
+    latents = torch.randn(1, 64, 9, 12, 12).requires_grad_()
     window = layout.window(14, model.preview_length)
     model.decode_window(latents[:, :, window.latents], window)[:, 40:56, 40:56].sum().backward()
     reached = latents.grad.abs().sum(dim=(0, 1, 3, 4)) > 0
@@ -72,8 +72,8 @@ def test_a_pixel_of_a_window_moves_its_own_latent_only(model: SandboxVideo) -> N
 
 
 def test_other_sizes_are_refused_with_the_one_it_makes(model: SandboxVideo) -> None:
-    with pytest.raises(PhysPlanError, match="25 frames of 96 x 96"):
-        model.check_size(height=128, width=96, num_frames=25)
+    with pytest.raises(PhysPlanError, match="33 frames of 96 x 96"):
+        model.check_size(height=128, width=96, num_frames=33)
 
 
 def test_a_folder_without_weights_says_how_to_train_them(tmp_path: Path) -> None:

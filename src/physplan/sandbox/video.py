@@ -13,8 +13,8 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast, T5EncoderModel
 
 from physplan.errors import PhysPlanError
-from physplan.sandbox.models import departures
 from physplan.sandbox.models.autoencoder import GROUP, FrameGroupAutoencoder
+from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.text import encode_prompts
 from physplan.sandbox.world.render import FRAMES
 from physplan.video.families.base import Request, to_unit
@@ -35,6 +35,7 @@ class SandboxCodec:
     def __init__(self, autoencoder: FrameGroupAutoencoder) -> None:
         self.autoencoder = autoencoder
         self.channels = int(autoencoder.config.latent_channels)
+        self.spread = Spread.of(autoencoder.departs, autoencoder.departs_moving)
 
     def encode_image(self, image: Tensor, generator: torch.Generator) -> Tensor:
         return self.autoencoder.encode(image.unsqueeze(2))
@@ -48,7 +49,7 @@ class SandboxCodec:
 
 
 class SandboxVideo(CogVideoX):
-    """Trained on 25 frames of 96 x 96 pixels of the small world, and on nothing else."""
+    """Trained on 33 frames of 96 x 96 pixels of the small world, and on nothing else."""
 
     name = "sandbox"
     preview_length = 2
@@ -95,9 +96,10 @@ class SandboxVideo(CogVideoX):
         """The network works on departures from the picture: see `physplan.sandbox.models.departures`."""
         picture: Tensor = conditioning.inputs["picture"]
         alpha, sigma = conditioning.noise.alpha(n), conditioning.noise.sigma(n)
-        departed = latents - alpha * picture
-        found = super().denoise(departures.inn(alpha, sigma) * departed, n, conditioning, rows)
-        return departures.velocity(found, departed, alpha, sigma) - sigma * picture
+        assert isinstance(self.codec, SandboxCodec)
+        spread, departed = self.codec.spread, latents - alpha * picture
+        found = super().denoise(spread.inn(alpha, sigma) * departed, n, conditioning, rows)
+        return spread.velocity(found, departed, alpha, sigma) - sigma * picture
 
     def decode_window(self, latents: Tensor, window: Window) -> Tensor:
         """Only the latent that holds the frame is decoded: groups do not see each other."""

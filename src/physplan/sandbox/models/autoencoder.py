@@ -38,7 +38,7 @@ class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
 
     @register_to_config
     def __init__(
-        self, latent_channels: int = 24, widths: tuple[int, int] = (48, 96), blocks: tuple[int, int] = (2, 3)
+        self, latent_channels: int = 64, widths: tuple[int, int] = (64, 128), blocks: tuple[int, int] = (2, 4)
     ) -> None:
         super().__init__()
         fine, coarse = widths
@@ -65,6 +65,9 @@ class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
         )
         self.register_buffer("latent_mean", torch.zeros(latent_channels))
         self.register_buffer("latent_std", torch.ones(latent_channels))
+        # How far latents depart from the first one in clips: everywhere, and where something happens.
+        self.register_buffer("departs", torch.full((latent_channels,), 0.1))
+        self.register_buffer("departs_moving", torch.ones(latent_channels))
 
     def encoder(self, groups: Tensor) -> Tensor:
         """[B, 12, H, W] -> [B, C, H / 8, W / 8], not standardised."""
