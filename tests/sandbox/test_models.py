@@ -14,6 +14,7 @@ from physplan.sandbox.models.autoencoder import FrameGroupAutoencoder
 from physplan.sandbox.models.sight import group_instances
 from physplan.sandbox.models.text import build_text_encoder, build_tokenizer, encode_prompts
 from physplan.sandbox.train.__main__ import save, save_video
+from physplan.sandbox.train.autoencoder import turn_latents
 from physplan.sandbox.train.video import build_transformer
 from physplan.sandbox.video import SandboxVideo
 from physplan.sandbox.world.phenomena import PHENOMENA
@@ -91,6 +92,57 @@ def test_the_autoencoder_starts_at_the_quality_of_principal_components() -> None
         autoencoder.start_from_principal_components(groups)
         after = (autoencoder.decoder(autoencoder.encoder(groups)) - groups).square().mean()
     assert after < 0.35 * before
+
+
+def moving_video() -> torch.Tensor:
+    frames = torch.rand(1, 3, 5, 96, 96, generator=torch.Generator().manual_seed(2))
+    return frames * 2 - 1
+
+
+def test_borrowed_latents_keep_their_coarse_channels(model: SandboxVideo) -> None:
+    autoencoder = model.codec.autoencoder
+    latents = autoencoder.encode(moving_video())
+    borrowed = autoencoder.borrow(latents, latents[:, :, :1])
+    coarse = autoencoder.config.coarse_channels
+    assert torch.equal(borrowed[:, coarse:, 1], latents[:, coarse:, 0])
+    assert torch.equal(borrowed[:, :coarse], latents[:, :coarse])
+
+
+def test_whatever_the_network_says_fine_channels_end_as_the_pictures(model: SandboxVideo) -> None:
+    conditioning = prepared(model)
+    latents = sample(model, conditioning)
+    fine = slice(model.codec.autoencoder.config.coarse_channels, None)
+    picture = conditioning.inputs["picture"]
+    torch.testing.assert_close(latents[:, fine], picture[:, fine], rtol=0, atol=1e-4)
+    assert not torch.allclose(latents[:, 0], picture[:, 0], atol=1e-2)
+
+
+def test_inside_its_masks_a_sketch_gives_the_fine_channels(model: SandboxVideo) -> None:
+    conditioning = prepared(model)
+    clean = torch.randn(conditioning.latents.shape, generator=torch.Generator().manual_seed(3))
+    masks = torch.zeros(1, 1, 9, 12, 12, dtype=torch.bool)
+    masks[..., 4:, :, :6] = True
+    latents = sample(model, model.with_sketch(conditioning, clean, masks))
+    fine = slice(model.codec.autoencoder.config.coarse_channels, None)
+    picture = conditioning.inputs["picture"]
+    expected = torch.where(masks, clean, picture)
+    torch.testing.assert_close(latents[:, fine], expected[:, fine], rtol=0, atol=1e-4)
+
+
+def test_turned_latents_say_the_same() -> None:
+    torch.manual_seed(0)
+    autoencoder = FrameGroupAutoencoder()
+    for layer in (autoencoder.encode_residual[-1], autoencoder.decode_residual[-2]):
+        torch.nn.init.normal_(layer.weight, std=0.05)
+    groups = moving_video()[:, :, :4].transpose(1, 2).flatten(1, 2)
+    with torch.no_grad():
+        before = autoencoder.encoder(groups)
+        told = autoencoder.decoder(before)
+        turn = torch.linalg.qr(torch.randn(64, 64)).Q * 2
+        turn_latents(autoencoder, turn)
+        after = autoencoder.encoder(groups)
+        torch.testing.assert_close(after, torch.einsum("ij,bjhw->bihw", turn, before), rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(autoencoder.decoder(after), told, rtol=1e-3, atol=1e-4)
 
 
 def test_every_prompt_of_the_world_has_words_of_its_own() -> None:

@@ -30,6 +30,10 @@ class Spread:
         return cls(*(v.float().clamp(min=1e-6).view(-1, 1, 1, 1) for v in (overall, moving)))
 
     @property
+    def channels(self) -> int:
+        return len(self.overall)
+
+    @property
     def scale(self) -> Tensor:
         return self.overall.sqrt()
 

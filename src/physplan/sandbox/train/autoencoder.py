@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from physplan.files import atomic_path
 from physplan.sandbox.models.autoencoder import GROUP, FrameGroupAutoencoder
@@ -23,7 +23,8 @@ CELL, CROP = 8, 6  # pixels per cell, cells per side of a crop
 MOVED = 0.06  # of the range from -1 to 1: a pixel that differs this much from the first frame has moved
 GAIN = 18.75  # makes the variance of what moves about 1, as the mean over the channels
 PUSH = 0.3
-NOISE = 0.02  # added to the latents, so that the decoder bears what a denoiser leaves
+NOISE = 0.02  # added to the latents, so that none says much by little
+LEFT = 0.3  # the most noise, in units of what moves, that the decoder learns to bear
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,28 @@ def movement(clip: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def reconstruction_loss(model: FrameGroupAutoencoder, groups: Tensor, first: Tensor) -> Tensor:
-    """Squared and absolute error, five times as much where pixels differ from the first frame."""
-    latents = model.encoder(groups)
+    """Error of the decoded groups, and of the first frame, from all that their latents hold."""
+    latents = model.encoder(torch.cat([groups, first]))
     spread = latents.float().std(dim=(0, 2, 3), keepdim=True).detach().clamp(min=1e-3)
-    error = (
-        model.decoder(latents + NOISE * spread * torch.randn_like(spread.expand_as(latents))).float() - groups
-    )
+    noisy = latents + NOISE * spread * torch.randn_like(latents)
+    return pixel_loss(model.decoder(noisy), torch.cat([groups, first]), torch.cat([first, first]))
+
+
+def borrowing_loss(
+    model: FrameGroupAutoencoder, groups: Tensor, first: Tensor, rng: np.random.Generator
+) -> Tensor:
+    """The same with noise that a video model may leave, and in half of the groups with borrowed fine channels."""
+    latents, picture = model.encoder(torch.cat([groups, first])).chunk(2)
+    left = torch.from_numpy(rng.uniform(0, LEFT, (len(latents), 1, 1, 1)).astype(np.float32))
+    noisy = latents + left * torch.randn_like(latents)
+    half = len(latents) // 2
+    shown = torch.cat([model.borrow(noisy[:half], picture[:half]), noisy[half:], picture])
+    return pixel_loss(model.decoder(shown), torch.cat([groups, first]), torch.cat([first, first]))
+
+
+def pixel_loss(found: Tensor, groups: Tensor, first: Tensor) -> Tensor:
+    """Squared and absolute error, five times as much where pixels differ from the first frame."""
+    error = found.float() - groups
     moved = (groups - first).unflatten(1, (GROUP, 3)).abs().amax(dim=2, keepdim=True) > MOVED
     weight = 1.0 + 4.0 * moved.float().expand(-1, -1, 3, -1, -1).flatten(1, 2)
     return (weight * (4.0 * error.square() + 0.1 * error.abs())).mean()
@@ -91,23 +108,34 @@ def reconstruction_loss(model: FrameGroupAutoencoder, groups: Tensor, first: Ten
 def run(
     folder: Path, *, config: TrainConfig = CONFIG, clips: int = CLIPS, start: Path | None = None
 ) -> tuple[FrameGroupAutoencoder, dict]:
-    """From principal components, or from the weights in `start`."""
+    """From principal components with all channels, then with borrowed ones. From the weights in `start` only the
+    decoder learns: latents stay as they are, and what was trained on them stays good."""
     crops = Crops.of(cache_frames(folder, clips), folder)
     torch.manual_seed(config.seed)
     if start is None:
         model = FrameGroupAutoencoder()
         model.start_from_principal_components(crops.sample(2000, np.random.default_rng(1))[0])
+        _train(model, crops, replace(config, steps=config.steps // 2), folder, "autoencoder-whole")
+        arrange(model, crops)
     else:
         model = FrameGroupAutoencoder.from_pretrained(start, torch_dtype=torch.float32)
-    model = model.to(memory_format=torch.channels_last)
+        for part in (model.encode_linear, model.encode_residual):
+            part.requires_grad_(False)
+    return model, _train(model, crops, config, folder, "autoencoder")
+
+
+def _train(model: FrameGroupAutoencoder, crops: Crops, config: TrainConfig, folder: Path, name: str) -> dict:
+    model.to(memory_format=torch.channels_last)
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
-        return reconstruction_loss(model, *crops.sample(config.batch, rng))
+        groups, first = crops.sample(config.batch, rng)
+        if name == "autoencoder":
+            return borrowing_loss(model, groups, first, rng)
+        return reconstruction_loss(model, groups, first)
 
-    figures = train(model, loss_at, config, folder, name="autoencoder")
-    if start is None:
-        standardise(model, crops)
-    return model, figures
+    figures = train(model, loss_at, config, folder, name=name)
+    measure_departures(model, crops)
+    return figures
 
 
 def to_input(groups: np.ndarray) -> Tensor:
@@ -117,22 +145,44 @@ def to_input(groups: np.ndarray) -> Tensor:
 
 
 @torch.no_grad()
-def standardise(model: FrameGroupAutoencoder, crops: Crops) -> None:
-    """Zero mean for every latent channel, and the spread that its share in the picture deserves.
+def arrange(model: FrameGroupAutoencoder, crops: Crops) -> None:
+    """Turn the latents so that the first channels say most of what can be seen to move.
 
-    With channels of equal spread, noise would drown the outline of a scene together with its finest detail,
-    and a denoiser would have to find both at once. So a channel is scaled by how far pixels move with it.
+    A channel is first scaled by how far pixels move with it; then come principal components, none scaled:
+    noise drowns fine channels before coarse ones, and a denoiser need not find both at once.
     """
     groups, _ = crops.sample(1024, np.random.default_rng(0))
     latents = torch.cat([model.encoder(chunk) for chunk in groups.split(32)])
-    model.latent_mean.copy_(latents.mean(dim=(0, 2, 3)))
     spread = latents.std(dim=(0, 2, 3))
-    model.latent_std.copy_(spread / (GAIN * sensitivity(model, latents[:64], spread)))
+    unit = spread / (GAIN * sensitivity(model, latents[:64], spread))
+    scaled = (latents / unit.view(-1, 1, 1)).transpose(0, 1).flatten(1)
+    _, vectors = torch.linalg.eigh(torch.cov(scaled))
+    turn = vectors.flip(1).T  # the largest first
+    turn_latents(model, turn / unit)
+
+
+@torch.no_grad()
+def turn_latents(model: FrameGroupAutoencoder, turn: Tensor) -> None:
+    """Have the encoder give `turn` times its latents, and the decoder undo it."""
+    back = torch.linalg.inv(turn)
+    for layer in (model.encode_linear, model.encode_residual[-1]):
+        assert isinstance(layer, nn.Conv2d) and layer.bias is not None
+        layer.weight.copy_(torch.einsum("ij,jkhw->ikhw", turn, layer.weight))
+        layer.bias.copy_(turn @ layer.bias)
+    linear, residual = model.decode_linear, model.decode_residual[0]
+    assert isinstance(residual, nn.Conv2d)
+    linear.weight.copy_(torch.einsum("ji,jkhw->ikhw", back, linear.weight))
+    residual.weight.copy_(torch.einsum("ji,kjhw->kihw", back, residual.weight))
+
+
+@torch.no_grad()
+def measure_departures(model: FrameGroupAutoencoder, crops: Crops) -> None:
     chosen = np.random.default_rng(2).choice(len(crops.frames), min(200, len(crops.frames)), replace=False)
     videos = (
         torch.from_numpy(crops.frames[k]).permute(3, 0, 1, 2)[None] / 127.5 - 1.0 for k in np.sort(chosen)
     )
-    overall, moving = measure(torch.cat([model.encode(video) for video in videos]))
+    latents = torch.cat([model.encode(video) for video in videos])
+    overall, moving = measure(latents[:, : model.config.coarse_channels])
     model.departs.copy_(overall)
     model.departs_moving.copy_(moving)
 

@@ -26,7 +26,7 @@ from physplan.sandbox.world.render import FRAMES
 CONFIG = TrainConfig(steps=20_000, learning_rate=4e-4, batch=16, warmup=200, ema=0.998, bf16=True)
 CLIPS = 6000
 NO_WORDS = 0.12  # share of the clips trained without their prompt, for classifier-free guidance
-LATENT = (64, 9, 12, 12)
+LATENT, COARSE = (64, 9, 12, 12), 24
 HEAD = 64
 CROP, CROPPED = 8, 0.7  # cells per side of a crop, and the share of the steps that see crops only
 SHARP = 0.1  # the smaller, the more the last steps count, those that draw the edges
@@ -36,8 +36,8 @@ def build_transformer() -> CogVideoXTransformer3DModel:
     return CogVideoXTransformer3DModel(
         num_attention_heads=5,
         attention_head_dim=HEAD,
-        in_channels=2 * LATENT[0],
-        out_channels=2 * LATENT[0],
+        in_channels=COARSE + LATENT[0],
+        out_channels=2 * COARSE,
         num_layers=6,
         sample_width=LATENT[3],
         sample_height=LATENT[2],
@@ -94,7 +94,7 @@ def _encoded(job: tuple[str, int]) -> tuple[np.ndarray, int]:
     video = torch.from_numpy(clip.frames).permute(3, 0, 1, 2)[None].float() / 127.5 - 1.0
     with torch.autocast("cpu", dtype=torch.bfloat16):
         latents = _load(folder).encode(video)[0]
-    return latents.numpy().astype(np.float16), all_prompts().index(prompt)
+    return latents.float().numpy().astype(np.float16), all_prompts().index(prompt)
 
 
 @cache
@@ -121,10 +121,10 @@ def video_loss(
 
     clean: [B, C, L, h, w].
     """
-    noise = torch.randn_like(clean)
-    alpha, sigma = abar[steps].sqrt().view(-1, 1, 1, 1, 1), (1 - abar[steps]).sqrt().view(-1, 1, 1, 1, 1)
     picture = clean[:, :, :1].expand_as(clean)
-    departure = clean - picture
+    departure = (clean - picture)[:, : spread.channels]
+    noise = torch.randn_like(departure)
+    alpha, sigma = abar[steps].sqrt().view(-1, 1, 1, 1, 1), (1 - abar[steps]).sqrt().view(-1, 1, 1, 1, 1)
     noisy = alpha * departure + sigma * noise
     joined = torch.cat([spread.inn(alpha, sigma) * noisy, picture], dim=1).transpose(1, 2)
     found = (
@@ -142,7 +142,7 @@ def video_loss(
     weight = 1.0 + 3.0 * moving
     guess = spread.departure(found, noisy, alpha, sigma)
     error = (guess - departure).square() / spread.overall.mean() / (sigma**2 + SHARP)
-    return (error * weight).sum() / (weight.sum() * clean.shape[1])
+    return (error * weight).sum() / (weight.sum() * spread.channels)
 
 
 def rotary_of(side: int) -> tuple[Tensor, Tensor]:
