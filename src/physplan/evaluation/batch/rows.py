@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from physplan.errors import PhysPlanError
+from physplan.foreign import read_file
 from physplan.graph.errors import GraphError
 from physplan.registry import did_you_mean
 
 T = TypeVar("T")
 COLUMNS = ("image", "prompt", "seed", "method", "attempts", "plan", "name", "settings")
+MAX_FILE = 100_000_000  # bytes
 MOST_FAULTS = 12  # more than this says no more
 
 
@@ -75,7 +77,7 @@ def _entries(path: Path) -> Iterator[tuple[int, Any]]:
     if path.suffix.lower() not in readers:
         raise PhysPlanError(f"{path} is neither CSV nor JSON lines: name it .csv or .jsonl.")
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_file(path, limit=MAX_FILE).decode("utf-8-sig")
     except OSError as error:
         raise PhysPlanError(f"{path} cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
