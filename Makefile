@@ -2,10 +2,10 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+CODE := src tests benchmarks doubles requirements
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev demo test test-slow lint mutants bench-graph bench-plan bench-scale bench-guidance bench-sandbox-models
+.PHONY: help setup setup-dev lock licences demo test test-slow attack lint mutants bench-graph bench-plan bench-scale bench-video bench-guidance bench-sandbox-models
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,22 +13,30 @@ help: ## Show this list
 setup: $(VENV)/.base ## Install PhysPlan into .venv
 setup-dev: $(VENV)/.dev ## Install PhysPlan with all that the tests need
 
-$(VENV)/.base: pyproject.toml constraints.txt
+LOCK := pyproject.toml constraints.txt requirements/install.py
+
+$(VENV)/.base: $(LOCK) requirements/base.txt requirements/cpu.txt requirements/cuda.txt
 	@test -n "$(PYTHON)" || { echo "PhysPlan needs Python 3.11: install it, or call make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e .
+	$(BIN)/python requirements/install.py base
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.base
-	$(PIP) -e '.[dev,gemini,openai,eval,cluster]'
+$(VENV)/.dev: $(VENV)/.base requirements/dev.txt
+	$(BIN)/python requirements/install.py dev
 	@touch $@
+
+lock: $(VENV)/.base ## Write the versions and hashes of the tested set anew (UPGRADE=--upgrade for newer ones)
+	$(BIN)/python requirements/lock.py $(UPGRADE)
+
+licences: $(VENV)/.dev ## Write docs/licences.md: what the packages of the lock say of their licences
+	$(BIN)/python requirements/licences.py
 
 demo: $(VENV)/.base ## The same words, three scenes: videos of melting ice (DEMO=--quick for fewer steps)
 	$(BIN)/physplan demo $(DEMO)
 
 lint: $(VENV)/.dev ## Style and types
-	$(BIN)/ruff check src tests benchmarks doubles
-	$(BIN)/ruff format --check src tests benchmarks doubles
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
 
 test: $(VENV)/.dev lint ## All that must be true, offline, in under 15 minutes on two cores
@@ -36,6 +44,9 @@ test: $(VENV)/.dev lint ## All that must be true, offline, in under 15 minutes o
 
 test-slow: $(VENV)/.dev ## What takes longer
 	$(BIN)/python -m pytest -m slow
+
+attack: $(VENV)/.dev ## A bad day: kills, hostile replies, plans, folders, pictures, settings, full disks (ATTACK="--seed 7")
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.attack $(ATTACK)
 
 mutants: $(VENV)/.dev ## Switch each check off in turn: at least three tests must notice
 	$(BIN)/python tests/graph/mutants.py

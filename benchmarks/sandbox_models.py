@@ -20,7 +20,7 @@ from benchmarks import sandbox_motion
 from benchmarks.sandbox_plans import AIMS, measure_plans, trained_eyes
 from physplan.evaluation.sandbox.arms import Arm
 from physplan.evaluation.sandbox.benchmark import SandboxStudy
-from physplan.evaluation.sandbox.measure import make_video
+from physplan.evaluation.sandbox.making import make_video
 from physplan.evaluation.sandbox.scenes import Setting
 from physplan.guidance.occupancy import mask_on_grid, occupancy, reference_feature, similarity
 from physplan.perception import Segmenter

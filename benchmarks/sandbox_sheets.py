@@ -15,7 +15,7 @@ import torch
 
 from physplan.evaluation.sandbox.arms import Arm
 from physplan.evaluation.sandbox.benchmark import FIRST_SCENE, SandboxStudy
-from physplan.evaluation.sandbox.measure import make_video
+from physplan.evaluation.sandbox.making import make_video
 from physplan.evaluation.sandbox.scenes import Setting
 from physplan.sandbox.world.phenomena import PHENOMENA, scene
 from physplan.sandbox.world.scene import Scene

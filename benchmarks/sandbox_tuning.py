@@ -1,4 +1,4 @@
-"""Settings of both guided methods side by side on validation scenes: how the sandbox preset's were chosen.
+"""Settings of the methods side by side on validation scenes: how the sandbox preset's were chosen.
 
     python -m benchmarks.sandbox_tuning CANDIDATES.yaml --scenes 24 --workers 2
 
@@ -29,6 +29,7 @@ from physplan.evaluation.engine import CaseFunction, EngineConfig, run_cases
 from physplan.evaluation.sandbox.arms import Arm
 from physplan.evaluation.sandbox.benchmark import SandboxStudy
 from physplan.evaluation.sandbox.measure import make_measure
+from physplan.evaluation.sandbox.summary import mean_known, realism
 
 FIRST = 100  # validation scenes below were looked at while the sandbox was made
 
@@ -44,16 +45,22 @@ class Candidate:
 
     def cases(self) -> list[Case]:
         prefix = f"{self.name} {self.arm.level}".replace(" ", "-")
-        return [replace(case, name=f"{prefix}-{case.name}") for case in self.study.cases()]
+        return [replace(case, name=f"{prefix}-{case.name}") for _, case in self.study.parts]
 
-    def line(self, results: list[Mapping[str, Any]]) -> str:
+    def line(self, results: list[Mapping[str, Any]], true: list[Mapping[str, Any]]) -> str:
+        """Right and real: settings are chosen by both. The segmenter's distance is kept for the report."""
+        measured = [(case.identity, result) for case, result in zip(self.cases(), results, strict=True)]
+        distance = realism(measured, true)["frechet"]["encoder"]["value"]
+        astray = mean_known([r["centroid_error"] for r in results], [c["scene"] for c, _ in measured])
         plausible, kept = (np.array([r[key] for r in results]) for key in ("plausible", "preserved"))
         margin = np.mean([r["margin"] for r in results])
         change = np.mean([max(r["changes"].values(), default=0) for r in results])
         return (
             f"{self.name:34s} {self.arm.method:15s} level {self.arm.level}  plausible {plausible.mean():4.0%}"
             f"  and kept {(plausible & kept).mean():4.0%}  margin {margin:+.2f}"
-            f"  change {change:.3f}  {np.median([r['seconds'] for r in results]):.1f} s"
+            f"  change {change:.3f}  Frechet {distance:.0f}"
+            f"  centroid {astray['value'] if astray else float('nan'):.1f} %"
+            f"  {np.median([r['seconds'] for r in results]):.1f} s"
         )
 
 
@@ -71,9 +78,8 @@ def read(args: argparse.Namespace) -> list[Candidate]:
 def setup(candidates: list[Candidate]) -> CaseFunction:
     functions: dict[str, CaseFunction] = {}
     for candidate in candidates:
-        arms = {candidate.arm.label: candidate.arm}
-        function = make_measure(candidate.study.config, arms, "validation", keep_videos=False)
-        functions |= {case.name: function for case in candidate.cases()}
+        function = make_measure(candidate.study.config, "validation", keep_videos=False)
+        functions |= {case.name: function for case in (*candidate.cases(), *candidate.study.reference)}
     return partial(_dispatch, functions)
 
 
@@ -94,12 +100,14 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("out/tuning"))
     args = parser.parse_args()
     candidates = read(args)
-    cases = [case for candidate in candidates for case in candidate.cases()]
+    reference = candidates[0].study.reference  # the same true videos for all
+    cases = [*reference, *(case for candidate in candidates for case in candidate.cases())]
     config = EngineConfig(workers=args.workers)
     report = run_cases(cases, partial(setup, candidates), args.work, config=config, progress=show_progress)
     report.require_complete()
+    true = [report.results[case.name] for case in reference]
     for candidate in candidates:
-        print(candidate.line([report.results[case.name] for case in candidate.cases()]))
+        print(candidate.line([report.results[case.name] for case in candidate.cases()], true))
 
 
 if __name__ == "__main__":

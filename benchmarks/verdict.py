@@ -1,107 +1,124 @@
 """The verdict against the simulator's judge, on validation scenes: area under the curve, precision, recall.
 
-    python benchmarks/verdict.py --scenes 225:250 --videos base:0 base:1 sketch:0 [--no-keyframes]
+    python -m benchmarks.verdict --scenes 225:250 --methods base sketch frame_guidance --seeds 2 --attempts 3
 
-Methods are base, sketch and those of physplan.guidance; a seed follows the colon. The editor errs at level 1.
+Unguided and guided videos together and apart, with 95 % intervals over scenes. With --attempts N every method
+tries further seeds until the verdict holds, and the last lines say how often that ends well and how many it
+takes. `--no-keyframes` judges by plan and picture alone. The editor errs at level 1.
+`physplan evaluate sandbox` has the same figures of its own videos in `verdicts`.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
+from physplan.evaluation.bootstrap import Interval, cluster_bootstrap
+from physplan.evaluation.sandbox.arms import Arm
+from physplan.evaluation.sandbox.benchmark import SandboxStudy
+from physplan.evaluation.sandbox.making import best, make_attempts, verdict_on
 from physplan.evaluation.sandbox.measure import bystanders
 from physplan.evaluation.sandbox.scenes import Setting
-from physplan.guidance import guide, method_config
-from physplan.pipeline.config_loading import load_config
-from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.sampling import prepare
-from physplan.sandbox import components
+from physplan.evaluation.sandbox.verdicts import against_judge
+from physplan.evaluation.tables import format_cell
 from physplan.sandbox.outcome import judge
 from physplan.sandbox.world.phenomena import scene
-from physplan.sketch import make_sketch
-from physplan.sketch.sampling import sample_from_sketch
-from physplan.verify import Perception, Verdict, verify_video
-from physplan.video.sampling import sample
 
-LEVEL = 1
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    scene: int
+    method: str
+    score: float  # of the first attempt
+    holds: bool
+    right: bool
+    attempts: int
+    right_at_last: bool  # the attempt that was kept
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--scenes", default="225:250", help="of the validation split")
-    parser.add_argument("--videos", nargs="+", default=["base:0", "base:1", "sketch:0"])
+    parser.add_argument("--methods", nargs="+", default=["base", "sketch"])
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--attempts", type=int, default=1, metavar="N")
     parser.add_argument("--no-keyframes", action="store_true", help="judge by plan and picture alone")
     args = parser.parse_args()
     torch.set_num_threads(1)
     first, last = map(int, args.scenes.split(":"))
-    found = list(_cases(range(first, last), args.videos, keyframes=not args.no_keyframes))
-    for name in ("all", *dict.fromkeys(entry.split(":")[0] for entry in args.videos)):
-        chosen = [(verdict, true) for method, verdict, true in found if name in ("all", method)]
-        print(name, summary(*zip(*chosen, strict=True)))
-
-
-def _cases(numbers: range, videos: list[str], *, keyframes: bool) -> Iterator[tuple[str, Verdict, bool]]:
-    eyes = Perception(
-        segmenter=components.load_segmenter(),
-        depth=components.load_depth(),
-        encoder=components.load_encoder(),
+    found = list(
+        judged(range(first, last), args.methods, args.seeds, args.attempts, keyframes=not args.no_keyframes)
     )
-    config = with_defaults(load_config("sandbox"))
+    for name in ("together", *args.methods):
+        chosen = [entry for entry in found if name in ("together", entry.method)]
+        print(name, summary(chosen))
+    for name in args.methods if args.attempts > 1 else ():
+        print(name, success([entry for entry in found if entry.method == name], args.attempts))
+
+
+def judged(
+    numbers: range, methods: Sequence[str], seeds: int, attempts: int, *, keyframes: bool
+) -> Iterator[Judged]:
+    config = SandboxStudy.of_preset().config
     for number in numbers:
         here = Setting(scene=scene("validation", number), config=config)
-        chain, evidence = here.drawn(LEVEL)
         idle = bystanders(here.scene, here.truth)
-        for entry in videos:
-            method, _, seed = entry.partition(":")
-            frames = make_video(here, method, int(seed or 0))
-            truth = judge(here.scene, frames.permute(0, 2, 3, 1).numpy(), uninvolved=idle)
-            verdict = verify_video(
-                chain,
-                frames,
-                perception=eyes,
-                first_frame=evidence.first.image,
-                evidence=evidence if keyframes else None,
-            )
-            yield method, verdict, truth.plausible and truth.preserved
+
+        def right(video: np.ndarray, here: Setting = here, idle: tuple[str, ...] = idle) -> bool:
+            truth = judge(here.scene, video / np.float32(255), uninvolved=idle)
+            return truth.plausible and truth.preserved
+
+        for method in methods:
+            arm = Arm(name=f"{method}:{attempts}" if attempts > 1 else method)
+            for seed in range(seeds):
+                tried = make_attempts(here, arm, seed=seed)
+                one = tried[0]
+                verdict = one.verdict if keyframes else verdict_on(here, arm, one.video, keyframes=False)
+                yield Judged(
+                    scene=number,
+                    method=method,
+                    score=verdict.score,
+                    holds=verdict.verdict == "holds",
+                    right=right(one.video),
+                    attempts=len(tried),
+                    right_at_last=right(best(tried).video),
+                )
 
 
-def make_video(here: Setting, method: str, seed: int) -> Tensor:
-    model, config = components.load_video(), here.config
-    generator = torch.Generator().manual_seed(seed)
-    conditioning = prepare(model, config.video, here.picture, here.scene.prompt, generator)
-    if method == "base":
-        latents = sample(model, conditioning, generator=generator)
-    elif method == "sketch":
-        sketch = make_sketch(*here.drawn(LEVEL))
-        latents = sample_from_sketch(model, conditioning, sketch, generator=generator)
-    else:
-        latents = guide(
-            model,
-            conditioning,
-            *here.drawn(LEVEL),
-            encoder=components.load_encoder(),
-            depth=components.load_depth(),
-            config=method_config(method, physplan=config.guidance, frame_guidance=config.frame_guidance),
-            generator=generator,
-        ).latents
-    return model.decode(latents, conditioning.layout)
-
-
-def summary(verdicts: tuple[Verdict, ...], true: tuple[bool, ...]) -> str:
-    scores, right = np.array([v.score for v in verdicts]), np.array(true)
-    holds = np.array([v.verdict == "holds" for v in verdicts])
-    above = scores[right][:, None] - scores[~right][None]
-    area = float(((above > 0) + 0.5 * (above == 0)).mean()) if above.size else float("nan")
-    hits = int((holds & right).sum())
-    return (
-        f"{len(verdicts)} videos, {right.mean():.0%} right: area under the curve {area:.3f}; holds: "
-        f"precision {hits / max(holds.sum(), 1):.2f}, recall {hits / max(right.sum(), 1):.2f}"
+def summary(entries: Sequence[Judged]) -> str:
+    found = against_judge(
+        [entry.score for entry in entries],
+        [entry.holds for entry in entries],
+        [entry.right for entry in entries],
+        [entry.scene for entry in entries],
     )
+    return (
+        f"{found['videos']} videos, {found['right']:.0%} right: area under the curve "
+        f"{_shown(found['area_under_curve'])}; holds: precision {_shown(found['precision'])}, "
+        f"recall {_shown(found['recall'])}"
+    )
+
+
+def success(entries: Sequence[Judged], attempts: int) -> str:
+    scenes = [entry.scene for entry in entries]
+    at_once, at_last = (
+        cluster_bootstrap(100.0 * np.array(values, float), scenes)
+        for values in ([e.right for e in entries], [e.right_at_last for e in entries])
+    )
+    number = cluster_bootstrap(np.array([float(e.attempts) for e in entries]), scenes)
+    return (
+        f"right with one attempt {format_cell(at_once, 0)} %, with up to {attempts} "
+        f"{format_cell(at_last, 0)} %, in {format_cell(number, 2)} attempts"
+    )
+
+
+def _shown(interval: dict[str, Any] | None) -> str:
+    return format_cell(Interval(**interval) if interval else None, 2)
 
 
 if __name__ == "__main__":

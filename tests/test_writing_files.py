@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -72,3 +75,32 @@ def test_a_new_name_and_a_new_folder_are_on_disk(tmp_path: Path, monkeypatch: py
     folders = (tmp_path, tmp_path / "a", tmp_path / "a" / "b")
     assert {folder.stat().st_ino for folder in folders} == set(synced)
     assert synced[-1] == (tmp_path / "a" / "b").stat().st_ino, "after the file has its name"
+
+
+def test_what_a_killed_process_left_of_a_file_is_removed_when_the_file_is_written_again(
+    tmp_path: Path,
+) -> None:
+    code = (
+        "import os, signal, sys\nfrom physplan.files import atomic_path\n"
+        "with atomic_path(sys.argv[1]) as path:\n"
+        "    path.write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    for name in ("plan.json", "other.json"):
+        done = subprocess.run([sys.executable, "-c", code, tmp_path / name], check=False)
+        assert done.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.glob(f"{files.TEMPORARY}*"))) == 2
+    mine = tmp_path / f"{files.TEMPORARY}notes.json"
+    mine.write_text("mine")
+    with write_and_hold(tmp_path / "plan.json") as held:
+        write_atomic(tmp_path / "plan.json", "whole")
+        assert held.exists(), "of a process that is still at work"
+    left = {path.name for path in tmp_path.iterdir()}
+    assert len(left) == 3, "the plan, the notes, and what is left of another file"
+    assert {"plan.json", mine.name} < left
+
+
+@contextmanager
+def write_and_hold(target: Path) -> Iterator[Path]:
+    with suppress(ZeroDivisionError), files.atomic_path(target) as path:
+        yield path
+        raise ZeroDivisionError

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,8 +28,10 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(target)
     make_folder(target.parent)
-    handle, name = tempfile.mkstemp(prefix=TEMPORARY, suffix=target.suffix, dir=target.parent)
-    os.close(handle)
+    # With the target's mark in its name: what a kill leaves is removed by the next one that writes the file.
+    prefix = f"{TEMPORARY}{hashlib.sha256(target.name.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}-"
+    _remove_left(target.parent, prefix)
+    handle, name = _make(target.parent, prefix, target.suffix)
     temporary = Path(name)
     try:
         yield temporary
@@ -44,6 +48,45 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _make(folder: Path, prefix: str, suffix: str) -> tuple[int | None, str]:
+    """A new file, held by this process until the handle is closed: so it is known not to be left over."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=folder)
+        if not _hold(handle):
+            os.close(handle)  # where files cannot be held, they can often not be renamed while open either
+            return None, name
+        if os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)  # taken for a leftover before it was held
+
+
+def _hold(handle: int, *, wait: bool = True) -> bool:
+    """The system's lock on an open file, which ends with the process; False where there is none to be had."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _remove_left(folder: Path, prefix: str) -> None:
+    """What a killed process left of the same file."""
+    for path in (folder / name for name in os.listdir(folder) if name.startswith(prefix)):
+        try:
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        except OSError:  # another process has just removed it
+            continue
+        try:
+            if stat.S_ISREG(os.fstat(handle).st_mode) and _hold(handle, wait=False):
+                path.unlink(missing_ok=True)
+        finally:
+            os.close(handle)
 
 
 def make_folder(folder: Path) -> None:

@@ -18,7 +18,7 @@ from physplan.evaluation.sandbox.arms import arms
 from physplan.evaluation.sandbox.benchmark import SandboxStudy
 from physplan.evaluation.sandbox.measure import make_measure
 
-# Real in every part, but sampled in few steps: 7 scenes, 2 seeds, 3 methods are 42 cases.
+# Real in every part, but sampled in few steps: 7 scenes, 2 seeds, 3 methods and the truth are 56 cases.
 STUDY = SandboxStudy.of_preset(
     {
         "video.num_inference_steps": 4,
@@ -38,8 +38,7 @@ ON_RAY = EngineConfig(workers=2, ray="local", poll_seconds=0.05)
 
 
 def setup(*, faults: dict[str, str] | None = None) -> CaseFunction:
-    arms_by_label = {arm.label: arm for arm in STUDY.arms}
-    measure = make_measure(STUDY.config, arms_by_label, STUDY.split, keep_videos=True)
+    measure = make_measure(STUDY.config, STUDY.split, keep_videos=True)
 
     def do_case(case: Case, directory: Path) -> Any:
         standin.fail_once(case, directory, faults or {})

@@ -280,7 +280,7 @@ def test_the_command_shows_the_guesses(site, evaluate_command) -> None:
     assert "reported" in out
     code, _, err = evaluate_command("failures", "--result", site["result"])
     assert code == 2
-    assert "Give --page" in err
+    assert "Give --study or --page" in err
 
 
 def test_a_run_folder_is_read_as_the_pipeline_writes_it(tmp_path: Path) -> None:

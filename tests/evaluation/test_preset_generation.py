@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import pickle
+import signal
 from pathlib import Path
 
 import pytest
@@ -224,6 +226,21 @@ def test_the_money_of_runs_from_before_there_was_a_total_is_taken_over_once(tmp_
         call = {"key": name, "purpose": "plan", "provider": "gemini", "model": "m", "attempt": 1}
         ledger.end(ledger.begin(**call, worst_usd=0.5), outcome="answered", usd=0.25)
     assert open_total(tmp_path).totals().usd == 0.5
+    assert open_total(tmp_path).totals().usd == 0.5
+
+
+def test_a_kill_while_the_money_is_taken_over_leaves_no_total_below_the_truth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(tmp_path / "cases" / "a" / "run" / "calls" / "ledger.jsonl")
+    ledger.begin(key="a", purpose="plan", provider="gemini", model="m", attempt=1, worst_usd=0.5)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", lambda self, target: os.kill(os.getpid(), signal.SIGKILL))
+        if (child := os.fork()) == 0:
+            open_total(tmp_path)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    assert not (tmp_path / "ledger.jsonl").exists()
     assert open_total(tmp_path).totals().usd == 0.5
 
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from physplan.evaluation.sandbox.arms import Arm
 from physplan.evaluation.sandbox.benchmark import SandboxStudy
-from physplan.evaluation.sandbox.measure import make_video
+from physplan.evaluation.sandbox.making import make_video
 from physplan.evaluation.sandbox.plans import regenerated, words_only
 from physplan.evaluation.sandbox.scenes import Setting
 from physplan.graph import Consume, Spawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import av
 import numpy as np
@@ -10,11 +11,13 @@ import pytest
 
 from physplan.cli import main
 from physplan.errors import PhysPlanError
+from physplan.evaluation.sandbox import making
 from physplan.evaluation.sandbox.arms import ABLATION_ARMS, Arm, arms
 from physplan.evaluation.sandbox.benchmark import SandboxStudy, effective, make_case
 from physplan.evaluation.sandbox.measure import bystanders, compare_with_truth, make_video
 from physplan.evaluation.sandbox.scenes import Setting
 from physplan.sandbox.world.phenomena import scene
+from physplan.sandbox.world.render import FRAMES
 from physplan.sandbox.world.scene import Meddling
 
 pytest.importorskip("cv2")
@@ -26,14 +29,65 @@ def test_arms_are_methods_with_modes_and_levels():
     config = SandboxStudy.of_preset().config
     assert Arm(name="physplan:exact").guidance(config).gradient == "exact"
     assert Arm(name="no_regions").guidance(config).outside_weight == 1.0
-    assert [arm.plan for arm in ABLATION_ARMS] == ["words", "reparsed", *["graph"] * 7]
+    assert [arm.plan for arm in ABLATION_ARMS] == ["words", "reparsed", *["graph"] * 8]
     assert Arm(name="prompt_derived").guidance(config).losses == ("whole_frame",)
 
 
-@pytest.mark.parametrize("name", ["physplann", "base:exact", "physplan:slow"])
+@pytest.mark.parametrize(
+    "name", ["physplann", "base:exact", "sketch:exact", "physplan:slow", "physplan:whole", "storyboard:3"]
+)
 def test_an_unknown_arm_is_refused_with_what_there_is(name):
-    with pytest.raises(PhysPlanError, match="physplan"):
+    with pytest.raises(PhysPlanError, match=r"physplan|sketch|storyboard"):
         Arm(name=name)
+
+
+def test_a_number_behind_a_method_is_how_many_videos_there_may_be():
+    assert [Arm(name=name).tries for name in ("sketch", "sketch:3", "best_of_n", "best_of_n:5")] == [
+        1,
+        3,
+        3,
+        5,
+    ]
+    assert not Arm(name="best_of_n").until_it_holds
+    assert Arm(name="physplan:exact:2").tries == 2
+
+
+class Verdicts:
+    """Videos that are their seed, and what is said of them, in order."""
+
+    def __init__(self, monkeypatch, *said):
+        self.made, said = [], iter(said)
+        monkeypatch.setattr(
+            making, "make_video", lambda here, arm, seed: self.made.append((arm.name, seed)) or seed
+        )
+        answers = {"holds": 0.9, "doubtful": 0.4, "fails": 0.1}
+
+        def verdict_on(here, arm, video):
+            word = next(said)
+            return SimpleNamespace(verdict=word, score=answers[word])
+
+        monkeypatch.setattr(making, "verdict_on", verdict_on)
+
+
+def test_attempts_end_when_the_verdict_holds_and_begin_with_the_seed_itself(monkeypatch):
+    seen = Verdicts(monkeypatch, "fails", "holds", "holds")
+    found = making.make_attempts(None, Arm(name="sketch:3"), seed=1)
+    assert seen.made == [("sketch:3", 1), ("sketch:3", 1 + making.NEXT_SEED)]
+    assert [attempt.verdict.verdict for attempt in found] == ["fails", "holds"]
+
+
+def test_best_of_n_makes_all_n_without_guidance_and_the_best_is_kept(monkeypatch):
+    seen = Verdicts(monkeypatch, "fails", "holds", "doubtful")
+    found = making.make_attempts(None, Arm(name="best_of_n:3", level=2), seed=0)
+    assert [name for name, _ in seen.made] == ["base"] * 3
+    assert making.best(found).verdict.verdict == "holds"
+
+
+def test_the_storyboard_has_one_video_for_all_seeds():
+    study = SandboxStudy.of_preset(scenes=1, seeds=3, arms=arms("storyboard", "sketch"))
+    names = [case.identity["seed"] for arm, case in study.parts if arm.name == "storyboard"]
+    assert names == [0, 0, 0]
+    assert len(study.cases()) == 2 + 1 + 3  # two takes of the truth
 
 
 def test_what_changes_a_video_changes_its_case_and_nothing_else_does():
@@ -54,7 +108,7 @@ def test_what_changes_a_video_changes_its_case_and_nothing_else_does():
         ({"editor.name": "gemini"}, "--levels"),
         ({"editor.options": {"level": 2}}, "--levels"),
         ({"reasoner.name": "paper"}, "the sandbox's rules"),
-        ({"video.num_frames": 9}, "true videos of 33 frames of 96 x 96"),
+        ({"video.num_frames": 9}, f"true videos of {FRAMES} frames of 96 x 96"),
     ],
 )
 def test_what_a_study_cannot_honour_it_refuses(changes, words):
@@ -86,7 +140,8 @@ def test_leaving_out_a_term_that_no_event_selects_needs_no_video_of_its_own():
     here = Setting(scene=scene(study.split, study.first), config=study.config)
     assert "position" in here.terms
     assert "extent" not in here.terms  # a ball falls
-    assert [case.identity["arm"] for case in study.cases()] == ["physplan", "no_position"]
+    drawn = [case.identity["arm"] for case in study.cases() if case not in study.reference]
+    assert drawn == ["physplan", "no_position"]
     assert [case.identity["arm"] for _, case in study.parts] == ["physplan", "physplan", "no_position"]
     videos = [make_video(here, arm, seed=0) for arm in study.arms]
     assert np.array_equal(videos[0], videos[1])
@@ -101,6 +156,8 @@ def test_the_truth_is_plausible_preserved_and_scores_near_100():
     assert found["preserved"]
     assert all(event in (True, None) for event in found["events"])
     assert found["metrics"]["spatial"] == 1.0
+    assert found["centroid_error"] is None or found["centroid_error"] < 0.03
+    assert found["flicker"][0] == found["flicker"][1]
 
 
 def test_an_implausible_outcome_is_seen_as_such():
@@ -127,8 +184,12 @@ def test_a_study_sums_up_shares_with_intervals_over_scenes(tmp_path):
     results = {}
     for arm, case in study.parts:
         good = arm.name == "physplan" or case.identity["scene"] == study.first
-        results[case.name] = {**truth, "plausible": good, "domain": "optics", "seconds": 1.0}
-    rows = study.summarise(results, tmp_path)["arms"]
+        said = {"verdict": "holds" if good else "fails", "score": float(good), "attempts": 2 - good}
+        results[case.name] = {**truth, **said, "plausible": good, "domain": "optics", "seconds": 1.0}
+    results |= {case.name: truth for case in study.reference}
+    summary = study.summarise(results, tmp_path)
+    assert summary["verdicts"]["together"]["area_under_curve"]["value"] == 1.0
+    rows = summary["arms"]
     assert rows["physplan"]["plausible"]["value"] == 100.0
     assert rows["base"]["plausible"]["value"] == 50.0
     assert rows["base"]["plausible"]["low"] == 0.0
@@ -137,6 +198,9 @@ def test_a_study_sums_up_shares_with_intervals_over_scenes(tmp_path):
     assert (beside["won"], beside["lost"], beside["same"]) == (0, 2, 2)
     assert rows["physplan"]["physics_iq"]["value"] > 90
     assert rows["base"]["domains"] == {"optics": 50.0}
+    assert rows["base"]["attempts"]["value"] == 1.5
+    assert rows["base"]["frechet"]["encoder"]["value"] == pytest.approx(0, abs=1e-6)  # all are the truth
+    assert rows["base"]["flicker"]["value"] == rows["base"]["edges"]["value"] == 100.0
     table = study.table({**study.summarise(results, tmp_path), "benchmark": "sandbox"}, "").with_reported()
     assert [row.source for row in table.rows[-2:]] == ["", ""]
     assert "PhysPlan, real videos" in [row.label for row in table.rows]
@@ -150,15 +214,16 @@ def test_the_command_prints_a_table_draws_a_plot_and_keeps_what_is_done(tmp_path
     command += [*quick, schedule, *frames, "-o", str(tmp_path / "s.json"), "--plot", str(tmp_path / "s.png")]
     assert main([*command, "--keep-videos"]) == 0
     printed = capsys.readouterr().out
-    assert all(word in printed for word in ("base", "frame_guidance", "physplan", "Plausible", "won : lost"))
-    assert (tmp_path / "s.png").stat().st_size > 5000
+    words = ("base", "frame_guidance", "sketch", "physplan", "Plausible", "won : lost", "Centroid", "Flicker")
+    assert all(word in printed for word in words)
+    assert all((tmp_path / name).stat().st_size > 5000 for name in ("s.png",))
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "s.cases").rglob("result.json")}
-    assert len(before) == 3
+    assert len(before) == 4 + 2  # and two takes of the truth
     for result in before:  # videos that play, in any browser
         with av.open(str(result.with_name("video.mp4"))) as video:
             stream = video.streams.video[0]
             assert (stream.codec_context.name, stream.codec_context.pix_fmt) == ("h264", "yuv420p")
-            assert len(list(video.decode(stream))) == 33
+            assert len(list(video.decode(stream))) == FRAMES
     assert main(command) == 0
     assert before == {p: p.stat().st_mtime_ns for p in (tmp_path / "s.cases").rglob("result.json")}
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from physplan.errors import PhysPlanError
 from physplan.evaluation.bootstrap import Interval, cluster_bootstrap, paired_difference
-from physplan.evaluation.plots import bar_plot, curve_plot
+from physplan.evaluation.plots import bar_plot, curve_plot, point_plot
 from physplan.evaluation.provenance import provenance
 from physplan.evaluation.reported import NAMES, reported_rows, reported_table
 from physplan.evaluation.tables import REPORTED, Column, Row, Table, render
@@ -39,6 +39,13 @@ def test_text_aligns_and_marks_the_best() -> None:
     assert lines[4].endswith("measured")
     assert len({line.index("measured") + 8 for line in lines[4:6]} | {len(lines[6])}) == 1
     assert lines[-1] == "A note."
+
+
+def test_a_row_to_compare_with_is_never_the_best() -> None:
+    perfect = Row(label="the truth", cells=(9.0, 1.0, 3), competes=False)
+    lines = render(replace(TABLE, rows=(*TABLE.rows, perfect))).splitlines()
+    assert "2.50 [2.00, 3.25]*" in lines[5]
+    assert "9.00*" not in lines[7]
 
 
 def test_markdown_is_a_table_with_bold_best() -> None:
@@ -115,13 +122,15 @@ def test_plots_are_written(tmp_path: Path, suffix: str) -> None:
     bar_plot(TABLE, bars)
     points = [(level, Interval(value=0.9 - level / 10, low=0.8 - level / 10, high=1.0)) for level in range(4)]
     curve_plot({"a": points, "b": [(0, 0.5), (3, 0.2)]}, curves, title="t", xlabel="error", ylabel="share")
-    for path in (bars, curves):
+    both, x = tmp_path / f"points{suffix}", Interval(value=3.0, low=2.0, high=4.0)
+    point_plot({f"method {i}": (x, points[0][1]) for i in range(20)}, both, title="t", xlabel="x", ylabel="y")
+    for path in (bars, curves, both):
         if suffix == ".png":
             with Image.open(path) as image:
                 image.load()
                 assert len(image.getcolors(1 << 20)) > 10
         else:
-            assert "(reported)" in path.read_text() or path == curves
+            assert "(reported)" in path.read_text() or path != bars
     again = tmp_path / f"again{suffix}"
     bar_plot(TABLE, again)
     assert again.read_bytes() == bars.read_bytes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -254,3 +254,56 @@ def test_a_plan_for_another_length_is_refused(run, chain):
 def test_an_unknown_loss_is_answered_with_the_nearest(run):
     with pytest.raises(PhysPlanError, match="Did you mean 'whole_frame'"):
         run(replace(CONFIG, losses=("wholeframe",)))
+
+
+@dataclass
+class Held:
+    """A start that puts the same latents in until step `free`."""
+
+    first: int = 1
+    free: int = 3
+    value: float = 0.25
+
+    def enter(self, z: Tensor, n: int) -> Tensor:
+        return torch.full_like(z, self.value) if n < self.free else z
+
+
+ON_SKETCH = replace(CONFIG, start="sketch", schedule=Schedule(repeats=(2, 1), travel=(0, -1)))
+
+
+def test_guidance_begins_where_the_start_is_let_go(run):
+    result = run(ON_SKETCH, steps=5, start=Held())
+    assert [(step.step, step.repeat) for step in result.steps] == [(2, 0), (2, 1), (3, 0)]
+    assert result.planned == result.repeats == 3
+
+
+def test_repeats_end_when_every_term_is_satisfied_and_move_nothing(run, model, prepare, chain):
+    easy = replace(CONFIG.measure, satisfied=1e6)
+    config = replace(
+        ON_SKETCH, until="satisfied", measure=easy, schedule=Schedule(repeats=(4, 4), travel=(0, 5))
+    )
+    result = run(config, steps=5, start=Held())
+    assert [step.step for step in result.steps] == [2, 3], "one look at all events in each step"
+    alone = sample(model, prepare(steps=5)[0], start=Held())
+    torch.testing.assert_close(result.latents, alone, rtol=0, atol=0)
+    assert result.to_json()["repeats"] == 2
+    assert result.to_json()["planned_repeats"] == 8
+    by_turns = run(replace(config, events_per_repeat=1), steps=5, start=Held())
+    assert len(by_turns.steps) == 2 * len(chain.events), "every event is looked at before a step ends"
+
+
+def test_a_term_may_have_a_limit_of_its_own(run):
+    limits = {"count": 1e6}
+    config = replace(CONFIG, measure=replace(CONFIG.measure, satisfied_by=limits))
+    moved = [term for step in run(config).steps for term in step.terms if term.gradient_norm is not None]
+    assert moved
+    assert all(term.term != "count" for term in moved)
+
+
+def test_a_start_that_is_missing_or_not_wanted_is_refused(run):
+    with pytest.raises(PhysPlanError, match="set start to noise"):
+        run(ON_SKETCH)
+    with pytest.raises(PhysPlanError, match="set start to noise"):
+        run(CONFIG, start=Held())
+    with pytest.raises(PhysPlanError, match="the clocks of a sketch"):
+        replace(CONFIG, weak=0.1)

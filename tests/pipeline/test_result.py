@@ -35,7 +35,7 @@ def result(video: object = FRAMES) -> Result:
 
 
 def test_it_prints_as_one_short_line() -> None:
-    assert repr(result()) == "Result(5 frames at 8 per second, unguided, 3 s, 0.00 USD, 1 notes)"
+    assert repr(result()) == "Result(5 frames at 8 per second, unguided, 3 s, 0.00 USD, not checked, 1 notes)"
 
 
 @pytest.mark.parametrize("kind", ["pt", "np", "pil"])

@@ -103,10 +103,6 @@ def test_a_region_is_lit_where_it_is_and_grey_elsewhere() -> None:
     assert inside[1] > inside[2]
 
 
-def notes_of(text: str) -> str:
-    return re.search(r'<div class="notes.*?</div>', text, re.DOTALL)[0]
-
-
 def change(folder: RunFolder, name: str, edit: Callable[[Any], None]) -> None:
     value = json.loads((folder / name).read_text())
     edit(value)
@@ -118,18 +114,56 @@ def without_notes(folder: RunFolder) -> None:
         folder.finish(stage, "k", [], seconds=1.5, made_from={})
 
 
+HOSTILE = "<script>alert(1)</script>"
+
+
+def boxes_of(text: str) -> list[str]:
+    return re.findall(r'<div class="notes.*?</div>', text, re.DOTALL)
+
+
+def judge_as(folder: RunFolder, verdict: str) -> None:
+    found: dict[str, Any] = {"schema": "physplan.verdict/1", "verdict": verdict, "reason": HOSTILE}
+    if verdict != "not checked":
+        edit = {"edit": HOSTILE, "objects": ["ice#1"], "verdict": verdict, "value": None, "frame": 3}
+        event = {"event": 1, "anchor": 3, "verdict": verdict, "value": 0.1, "stray": 0.0, "edits": [edit]}
+        kept = {"object": HOSTILE, "kept": False, "change": 0.2, "frame": 9}
+        found |= {"score": 0.1, "compared_with": "keyframes", "events": [event], "bystanders": [kept]}
+        found["motion"] = {"step": 1.0}
+    (folder / "verdict.json").write_text(json.dumps(found))
+    folder.finish("verdict", "k", [folder / "verdict.json"], seconds=0.1, made_from={})
+
+
 def test_all_is_well_is_said_of_what_was_checked_and_no_more(finished: RunFolder) -> None:
     without_notes(finished)
-    told = notes_of(write_report(finished).read_text())
-    assert "every keyframe passed its check" in told
-    assert "does what the keyframes show is not checked" in told
+    verdict, keyframes = boxes_of(write_report(finished).read_text())
+    assert "every keyframe passed its check" in keyframes
+    assert "not checked" in verdict
+    assert "the same command checks it" in verdict
+    assert "fine" not in verdict + keyframes
 
 
-def test_a_video_without_a_plan_was_not_checked(finished: RunFolder) -> None:
-    finished.forget(["plan", "keyframes", "evidence"])
-    told = notes_of(write_report(finished).read_text())
-    assert "nothing in it was checked" in told
-    assert "passed" not in told
+@pytest.mark.parametrize(
+    ("verdict", "colour"),
+    [("holds", "fine"), ("doubtful", "unsure"), ("fails", "bad"), ("not checked", "plain")],
+)
+def test_the_first_box_has_the_colour_of_the_verdict(finished: RunFolder, verdict: str, colour: str) -> None:
+    judge_as(finished, verdict)
+    text = write_report(finished).read_text()
+    assert boxes_of(text)[0].startswith(f'<div class="notes {colour}">')
+    assert ('id="verdict"' in text) == (verdict != "not checked")
+    assert "<script" not in text
+
+
+def test_a_verdict_on_another_file_is_none(finished: RunFolder) -> None:
+    judge_as(finished, "holds")
+    (finished / "verdict.json").write_text((finished / "verdict.json").read_text().replace("0.1", "0.9"))
+    assert "changed afterwards" in boxes_of(write_report(finished).read_text())[0]
+
+
+def test_a_verdict_that_is_none_is_refused(finished: RunFolder) -> None:
+    judge_as(finished, "splendid")
+    with pytest.raises(PhysPlanError, match=r"verdict.json cannot be used .*holds, doubtful, fails"):
+        write_report(finished)
 
 
 def test_a_given_plan_is_a_fact_and_no_warning(finished: RunFolder) -> None:
@@ -139,7 +173,7 @@ def test_a_given_plan_is_a_fact_and_no_warning(finished: RunFolder) -> None:
     text = write_report(finished).read_text()
     assert "plan <b>given</b>" in text
     assert "the plan was given" not in text
-    assert "Worth knowing" not in notes_of(text)
+    assert "Worth knowing" not in text
 
 
 @pytest.mark.parametrize(("size", "warned"), [((64, 48), False), ((64, 52), False), ((128, 48), True)])
@@ -151,7 +185,7 @@ def test_a_picture_that_loses_much_is_warned_of(
     scaled = (size[0] * frame[0] // 64, size[1] * frame[1] // 48)
     Image.new("RGB", scaled).save(finished / "input.png")
     change(finished, "run.json", lambda run: run["identity"].update({"video.fit": "crop"}))
-    told = notes_of(write_report(finished).read_text())
+    told = "".join(boxes_of(write_report(finished).read_text()))
     assert ("50% of the picture is cut off" in told) == warned
 
 

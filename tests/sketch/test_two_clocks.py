@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,11 +17,12 @@ from physplan.sketch.compose import Sketch
 from physplan.sketch.sampling import (
     CLOCKS,
     Clocks,
+    SketchStart,
     clocks_of,
     latent_masks,
     sample_from_sketch,
-    sketched_sample,
 )
+from physplan.video.checkpoint import CheckpointFile
 from physplan.video.families.base import FamilyModel
 from physplan.video.frames import FrameLayout
 from physplan.video.loading import LoadOptions, load_video_model
@@ -69,13 +72,17 @@ def left_half(conditioning: Conditioning) -> Tensor:
     return masks
 
 
+def started(conditioning: Conditioning, clean: Tensor, masks: Tensor, weak: int, strong: int) -> SketchStart:
+    return SketchStart(conditioning=conditioning, clean=clean, masks=masks, first=weak, free=strong)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_with_empty_masks_and_weak_0_it_is_the_base_model_to_the_bit(load: Load, name: str) -> None:
     model = load(name)
     conditioning = prepared(model)
     empty = torch.zeros_like(conditioning.latents[:, :1], dtype=torch.bool)
     sketch = torch.randn_like(conditioning.latents)
-    found = sketched_sample(model, conditioning, sketch, empty, weak=0, strong=STEPS)
+    found = sample(model, conditioning, start=started(conditioning, sketch, empty, 0, STEPS))
     assert torch.equal(found, sample(model, conditioning))
 
 
@@ -87,14 +94,11 @@ def test_the_boundaries_are_exact(load: Load, name: str) -> None:
     noise, masks = conditioning.noise, left_half(conditioning)
     sketch = torch.randn_like(conditioning.latents)
     watched, after = Watched(model), {}
-    sketched_sample(
+    sample(
         watched,  # type: ignore[arg-type]
         conditioning,
-        sketch,
-        masks,
-        weak=2,
-        strong=4,
-        on_step=lambda n, z, clean: after.__setitem__(n, z.clone()),
+        lambda n, z, clean: after.__setitem__(n, z.clone()),
+        start=started(conditioning, sketch, masks, 2, 4),
     )
     drawn = conditioning.latents / noise.sigma(0)
     assert sorted(watched.seen) == list(range(2, STEPS))
@@ -115,7 +119,7 @@ def test_the_given_picture_stays_frozen(load: Load, name: str) -> None:
     conditioning = prepared(model)
     everywhere = torch.ones_like(conditioning.latents[:, :1], dtype=torch.bool)
     sketch = torch.randn_like(conditioning.latents)
-    found = sketched_sample(model, conditioning, sketch, everywhere, weak=1, strong=STEPS)
+    found = sample(model, conditioning, start=started(conditioning, sketch, everywhere, 1, STEPS))
     frozen = conditioning.noise.frozen
     assert torch.equal(found[:, :, :frozen], conditioning.latents[:, :, :frozen])
 
@@ -173,3 +177,27 @@ def test_clocks_count_steps_and_refuse_nonsense() -> None:
         Clocks(weak=0.5, strong=0.4)
     with pytest.raises(PhysPlanError, match="no clocks for the video family"):
         clocks_of("hologram")
+
+
+@pytest.mark.parametrize("name", ["cogvideox", "wan"])
+def test_a_sampling_that_was_cut_off_goes_on_to_the_same_bits(load: Load, name: str, tmp_path: Path) -> None:
+    model = load(name)
+    stop_after = 3
+
+    def run(checkpoint: CheckpointFile | None, on_step: Any = None) -> torch.Tensor:
+        conditioning = prepared(model)
+        clean = torch.randn(conditioning.latents.shape, generator=torch.Generator().manual_seed(1))
+        start = started(conditioning, clean, left_half(conditioning), 1, 4)
+        drawn = torch.Generator().manual_seed(2)
+        return sample(model, conditioning, on_step, generator=drawn, checkpoint=checkpoint, start=start)
+
+    def killed(n: int, z: torch.Tensor, estimate: torch.Tensor) -> None:
+        if n == stop_after:
+            raise KeyboardInterrupt
+
+    whole, kept = run(None), CheckpointFile(tmp_path / "sampling.safetensors", "key")
+    with pytest.raises(KeyboardInterrupt):
+        run(kept, killed)
+    steps: list[int] = []
+    assert torch.equal(run(kept, lambda n, z, clean: steps.append(n)), whole)
+    assert steps[0] == stop_after + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import av
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.video import files
+from physplan.video import files, opened
 from physplan.video.files import read_video, run_metadata, write_video
 
 
@@ -152,3 +153,28 @@ def test_a_rate_that_is_none_is_not_believed(tmp_path: Path, said: str) -> None:
     write_video(tmp_path / "frames", torch.zeros(2, 3, 8, 8), fps=8)
     (tmp_path / "frames" / "frames.json").write_text(f'{{"fps": {said}}}')
     assert read_video(tmp_path / "frames").fps == 0
+
+
+def test_a_video_is_decoded_as_far_as_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.mp4", "frames"):
+        write_video(tmp_path / name, smooth_video(), fps=8)
+        monkeypatch.setattr(files, "MAX_PIXELS", 9 * 48 * 64)
+        assert len(read_video(tmp_path / name).frames) == 9
+        monkeypatch.setattr(files, "MAX_PIXELS", 9 * 48 * 64 - 1)
+        with pytest.raises(PhysPlanError, match="megapixels in all"):
+            read_video(tmp_path / name)
+    monkeypatch.setattr(opened, "MAX_FRAME", 48 * 64 - 1)
+    with pytest.raises(PhysPlanError, match="frames of 64 x 48 pixels"):
+        read_video(tmp_path / "a.mp4")
+
+
+def test_a_list_of_other_files_is_no_video(tmp_path: Path) -> None:
+    """FFmpeg would show what the list names, whatever the list is called."""
+    write_video(tmp_path / "secret.mp4", smooth_video(), fps=8)
+    for head in ("#EXTM3U\n#EXT-X-VERSION:3\n#EXTINF:1,\n", "ffconcat version 1.0\nfile "):
+        (tmp_path / "video.mp4").write_text(f"{head}secret.mp4\n")
+        with pytest.raises(PhysPlanError, match="cannot be read as a video"):
+            read_video(tmp_path / "video.mp4")
+    os.mkfifo(tmp_path / "pipe.mp4")
+    with pytest.raises(PhysPlanError, match="not a regular file"):
+        read_video(tmp_path / "pipe.mp4")

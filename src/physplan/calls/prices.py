@@ -13,6 +13,7 @@ from typing import Any
 
 from physplan.calls.protocol import Request, Usage
 from physplan.errors import PhysPlanError
+from physplan.foreign import read_file
 
 MILLION = 1_000_000
 # Characters around the prompt that a server may count as tokens: roles, separators, the schema's wrapping.
@@ -82,9 +83,9 @@ class PriceTable:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        models = json.loads(path.read_text(encoding="utf-8"))["models"]
+        models = json.loads(read_file(path, limit=10_000_000))["models"]
         valid = all(_is_price(fields) for fields in models.values())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         valid = False
     if not valid:
         raise PhysPlanError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,10 @@ from physplan.foreign import plain
 from physplan.runs import layout
 
 if TYPE_CHECKING:
-    from physplan.pipeline import Result, RunEvent
+    from physplan.pipeline import PhysPlan, Result, RunEvent
     from physplan.pipeline.forecast import Forecast
+    from physplan.runs.records import Attempt
+    from physplan.verify import Checked
 
 EXAMPLES = """
 examples:
@@ -25,11 +28,15 @@ examples:
   physplan generate --image ice.png --prompt "..." --preset paper --dry-run      # work, calls, cost, memory
   physplan generate --image ice.png --plan plan.json -o runs/ice                 # a plan edited by hand
   physplan generate --image ice.png --prompt "..." -o runs/ice --seed 1 --redo   # samples again, no more
+  physplan generate --image ice.png --prompt "..." --attempts 3                  # seeds until it holds
+  physplan generate --image ice.png --prompt "..." --seeds 0-3 -o runs/ice       # four videos of one plan
   physplan generate --image ice.png --prompt "..." --config mine.yaml --set video.num_inference_steps=30
 
 A run that was stopped, killed or out of disk goes on with the same command; nothing is paid twice.
 """
 
+MOST_SEEDS = 1_000
+COLOURS = {"holds": "green", "doubtful": "yellow", "fails": "bold red", "not checked": "dim"}
 FIELDS = {name: f"video.{name}" for name in ("num_frames", "height", "width", "num_inference_steps")}
 
 
@@ -46,7 +53,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="the run's folder (default: runs/PICTURE-PROMPT-METHOD-seedN)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the sampling (default: 0)")
+    parser.add_argument("--seed", type=int, metavar="N", help="of the sampling (default: 0)")
+    parser.add_argument(
+        "--seeds",
+        metavar="0-3",
+        help="a video for each, in DIR/seed0 and so on: 0-3 or 0,2,5; one plan for all",
+    )
+    parser.add_argument(
+        "--attempts",
+        type=int,
+        default=1,
+        metavar="N",
+        help="sample at most N seeds, until the video is found to show the plan; else keep the best",
+    )
     methods = "physplan (default), sketch, storyboard (no video model), frame_guidance, base, ..."
     parser.add_argument("--method", default="physplan", metavar="NAME", help=methods)
     parser.add_argument("--plan", metavar="FILE", help="use this plan instead of making one")
@@ -75,17 +94,32 @@ def run(args: argparse.Namespace) -> int:
         "prompt": args.prompt,
         "plan": args.plan,
         "keyframes": _keyframes(args.keyframes),
-        "seed": args.seed,
         "method": args.method,
+        "attempts": args.attempts,
     }
+    seeds = read_seeds(args.seeds) if args.seeds is not None else [args.seed or 0]
+    if args.seeds is not None and (args.seed is not None or args.attempts > 1):
+        raise PhysPlanError("--seeds makes a video of each seed: leave out --seed and --attempts.")
     folder = Path(args.output or default_folder(args))
+    folders = [folder if args.seeds is None else folder / f"seed{seed}" for seed in seeds]
     if args.dry_run:
-        _show_forecast(pp.forecast(args.image, output_dir=folder, redo=args.redo, **given), pp)
+        found = pp.forecast(args.image, output_dir=folders[0], redo=args.redo, seed=seeds[0], **given)
+        _show_forecast(found, pp, videos=len(seeds))
         return 0
+    for seed, one in zip(seeds, folders, strict=True):
+        if args.seeds is not None:
+            print(f"Seed {seed}:")
+        reuse = folders[0] if len(folders) > 1 else None
+        if _generate(pp, args, one, {**given, "seed": seed, "reuse": reuse}):
+            return 130
+    return 0
+
+
+def _generate(pp: PhysPlan, args: argparse.Namespace, folder: Path, given: dict[str, Any]) -> int:
     from physplan.cli.progress import Display
     from physplan.pipeline.events import quiet_libraries
 
-    with Display(folder) as display:
+    with Display(folder, preview=args.attempts == 1) as display:
 
         def on_event(event: RunEvent) -> None:
             display(event)
@@ -104,6 +138,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def read_seeds(text: str) -> list[int]:
+    """`0-3`, `0,2,5`, or both: `0-2,7`."""
+    found: list[int] = []
+    for part in text.split(","):
+        matched = re.fullmatch(r"\s*(\d{1,18})(?:\s*-\s*(\d{1,18}))?\s*", part)
+        first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
+        if last < first or len(found) + last - first >= MOST_SEEDS:
+            raise PhysPlanError(
+                f"--seeds {text!r} cannot be read: give 0-3 or 0,2,5, at most {MOST_SEEDS} of them."
+            )
+        found += range(first, last + 1)
+    return list(dict.fromkeys(found))
+
+
 def _keyframes(folder: str | None) -> list[Path] | None:
     if folder is None:
         return None
@@ -117,10 +165,12 @@ def default_folder(args: argparse.Namespace) -> Path:
     """Picture, words, a given plan, method and seed: another of these is another folder."""
     words = [Path(args.image).stem, args.prompt or "", Path(args.plan).stem if args.plan else ""]
     words = [re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:48].rstrip("-") for word in words]
-    return Path("runs") / "-".join([*filter(None, words), args.method, f"seed{args.seed}"])
+    seeds = f"seeds{args.seeds.replace(' ', '')}" if args.seeds is not None else f"seed{args.seed or 0}"
+    more = [f"attempts{args.attempts}"] if args.attempts > 1 else []
+    return Path("runs") / "-".join([*filter(None, words), args.method, seeds, *more])
 
 
-def _show_forecast(found: Forecast, pp: Any) -> None:
+def _show_forecast(found: Forecast, pp: PhysPlan, *, videos: int = 1) -> None:
     for item in found.work:
         state = "done" if item.done else "to do"
         calls = f"; {item.calls} calls" if item.calls else ""
@@ -131,10 +181,31 @@ def _show_forecast(found: Forecast, pp: Any) -> None:
     assumed = "" if found.known_events else f" if the plan has {found.events} events"
     cost = "an unknown price" if found.usd is None else f"about {found.usd:.2f} USD"
     print(f"Calls: {found.calls}, {cost}{assumed}; a budget (--budget) is kept whatever happens.")
+    if videos > 1:
+        print(f"This for the first of {videos} videos; the others are sampled, decoded and checked, no more.")
     print(f"Memory on {pp.config.runtime.device}: {found.memory or 'about 1.5 GB, all models together'}.")
     for lacking in found.missing:
         print(f"Missing here: {lacking.what} ({lacking.fix}).")
     print("Nothing was done.")
+
+
+def show_verdict(verdict: Checked) -> None:
+    """In its own colour: nothing is green that was not found to be right."""
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(soft_wrap=True).print(Text(plain(verdict.sentence()), style=COLOURS[verdict.verdict]))
+
+
+def show_attempts(attempts: Sequence[Attempt]) -> None:
+    if not attempts:
+        return
+    told = "; ".join(
+        f"seed {one.seed} {one.verdict}" + ("" if one.score is None else f" ({one.score:.2f})")
+        for one in attempts
+    )
+    kept = next((one.seed for one in attempts if one.chosen), attempts[0].seed)
+    print(f"Attempts: {len(attempts)} made, seed {kept} kept: {plain(told)}.")
 
 
 def _show_result(result: Result, folder: Path) -> None:
@@ -147,3 +218,5 @@ def _show_result(result: Result, folder: Path) -> None:
         f"The video is {plain(folder / layout.VIDEO)} ({len(result.video)} frames, {seconds:.0f} s of work)."
     )
     print(f"How it came about: {plain(folder / layout.REPORT)}")
+    show_attempts(result.attempts)
+    show_verdict(result.verdict)

@@ -14,17 +14,21 @@ from physplan.errors import PhysPlanError
 from physplan.foreign import plain
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from rich.console import Console
 
     from physplan.calls.gateway import CallRecord
     from physplan.graph import EventChain
+    from physplan.keyframes import Keyframe
     from physplan.pipeline import Config
+    from physplan.pipeline.backends import Backends
     from physplan.reasoning.record import Step
 
 EXAMPLES = """
 examples:
   physplan sample ice-tray -o ice.png      # a picture to try this with
   physplan plan --image ice.png --prompt "an ice cube melting in the sun" -o plan.json
+  physplan plan --image ice.png --prompt "..." --sketch sketch.mp4 --sketch sketch.png   # and see it move
   physplan plan --image ice.png --prompt "..." --preset paper --budget 0.10 -o plan.json
   physplan plan --image ice.png --prompt "..." --preset open --base-url http://localhost:8000/v1 -o plan.json
   physplan plan --image ice.png --prompt "..." --preset paper --offline -o again.json --calls plan.calls
@@ -61,6 +65,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--prompt", metavar="TEXT", help="what happens, in a sentence")
     parser.add_argument("--frames", type=int, metavar="N", help="frames of the video (default: the preset's)")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the plan goes (default: plan.json)")
+    parser.add_argument(
+        "--sketch",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="draw the keyframes too, and the plan in motion: .mp4, or .png for a strip",
+    )
     parser.add_argument("--verbose", action="store_true", help="show what the model was asked and said")
     other = parser.add_argument_group("instead of planning")
     other.add_argument(
@@ -105,13 +116,21 @@ def _plan(args: argparse.Namespace) -> int:
     from physplan.graph import GraphError
     from physplan.pipeline.backends import Backends
     from physplan.pipeline.planning import make_plan
+    from physplan.pipeline.sketches import check_sketch_name
     from physplan.reasoning import PlanRecord
     from physplan.reasoning.picture import Picture
     from physplan.reasoning.planner import check_frames, check_prompt
     from physplan.video.fit import fit_picture
 
     output = Path(args.output or "plan.json")
-    _check_output(output)
+    sketches = [check_sketch_name(Path(name)) for name in args.sketch]
+    for path in (output, *sketches):
+        _check_output(path)
+    if sketches and args.no_instructions:
+        raise PhysPlanError(
+            "A sketch needs keyframes, and these their instructions: give --sketch or "
+            "--no-instructions, not both."
+        )
     picture, prompt = Picture.open(args.image), check_prompt(args.prompt)
     config = _config(args)
     video = config.video
@@ -119,11 +138,11 @@ def _plan(args: argparse.Namespace) -> int:
     frame, _ = fit_picture(picture.image, width=video.width or 0, height=video.height or 0, mode=video.fit)
     calls = Path(args.calls or output.with_suffix(".calls"))
     unfinished = output.with_suffix(".unfinished.json")
-    record = PlanRecord()
+    record, backends = PlanRecord(), Backends(config)
     try:
         chain = make_plan(
             config,
-            Backends(config),
+            backends,
             frame,
             prompt,
             calls=calls,
@@ -141,9 +160,36 @@ def _plan(args: argparse.Namespace) -> int:
     chain.save(output)
     unfinished.unlink(missing_ok=True)
     _show_chain(chain)
+    if sketches:
+        _sketch(config, backends, frame, chain, sketches, calls, output.with_suffix(".drawings"))
     _show_cost(calls)
     print(f"The plan is in {output}. Edit it as you like, then: physplan plan --check {output}")
     return 0
+
+
+def _sketch(
+    config: Config,
+    backends: Backends,
+    frame: Image,
+    chain: EventChain,
+    paths: list[Path],
+    calls: Path,
+    store: Path,
+) -> None:
+    """Drawings are stored, as answers are: a second call draws and pays for nothing."""
+    from physplan.pipeline.sketches import draw_sketch, save_sketch
+
+    def tell(keyframe: Keyframe) -> None:
+        print(plain(keyframe.report()), file=sys.stderr, flush=True)
+
+    sketch, keyframes = draw_sketch(
+        config, backends, frame, chain, calls=calls, store=store, on_keyframe=tell
+    )
+    for note in sketch.notes:
+        print(f"note: {plain(note)}")
+    for path in paths:
+        save_sketch(path, sketch, chain, frame, keyframes, fps=config.video.fps or 8)
+        print(f"The plan in motion is {plain(path)}.")
 
 
 def _config(args: argparse.Namespace) -> Config:

@@ -18,8 +18,10 @@ NAMES = {
     "plan": "plan",
     "keyframes": "keyframes",
     "evidence": "masks and depth",
+    "sketch": "sketch",
     "latents": "guided sampling",
     "video": "video",
+    "verdict": "check",
 }
 QUIET_EVERY = 10.0  # seconds between two lines where there is no terminal
 
@@ -27,7 +29,7 @@ QUIET_EVERY = 10.0  # seconds between two lines where there is no terminal
 class Display:
     """A bar per stage on a terminal; elsewhere a line now and then."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, preview: bool = True) -> None:
         self.folder = folder
         self.console = Console(stderr=True, highlight=False)
         self.bars = Progress(
@@ -40,7 +42,7 @@ class Display:
         )
         self.tasks: dict[str, TaskID] = {}
         self._last_line = 0.0
-        self._preview_named = False
+        self._preview_named = not preview
 
     def __enter__(self) -> Display:
         if self.console.is_terminal:

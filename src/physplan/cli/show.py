@@ -1,16 +1,21 @@
-"""`physplan show`: a plan as a table, and as a picture."""
+"""`physplan show`: a plan as a table, as a picture and in motion; of a run, what became of it."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from physplan.graph import EventChain
 
 _EXAMPLES = """\
 examples:
   physplan show plan.json
   physplan show plan.json -o plan.png
   physplan show plan.json -o plan.svg -o plan.html
+  physplan show runs/ice                          the plan of a run, its sketch and its verdict
+  physplan show runs/ice --sketch sketch.mp4      the plan in motion, as a film or (.png) a strip
 
 The picture has a row for each object and a column for each event: what changes is marked, the rest is grey.
 """
@@ -25,9 +30,16 @@ def add_parser(subparsers: Any) -> None:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("plan", metavar="PLAN.json", help="a plan, as `physplan plan` writes it")
+    parser.add_argument("plan", metavar="PLAN_OR_RUN", help="a plan.json, or the folder of a run")
     parser.add_argument(
         "-o", "--output", action="append", default=[], metavar="FILE", help="a picture: .svg, .png or .html"
+    )
+    parser.add_argument(
+        "--sketch",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a run's plan in motion: .mp4, .mkv or .png",
     )
     parser.set_defaults(run=run)
 
@@ -39,13 +51,32 @@ def run(args: argparse.Namespace) -> int:
     from physplan.errors import PhysPlanError
     from physplan.foreign import plain
     from physplan.graph import EventChain
+    from physplan.pipeline.sketches import check_sketch_name
+    from physplan.runs import layout
 
     for output in args.output:
         if Path(output).suffix.lower() not in _SUFFIXES:
             raise PhysPlanError(f"{output}: name a picture that ends in {', '.join(_SUFFIXES)}")
-    chain = EventChain.load(args.plan)
+    sketches = [check_sketch_name(Path(name)) for name in args.sketch]
+    given = Path(args.plan)
+    folder = given if given.is_dir() else given.parent if given.name == layout.PLAN else None
+    if given.is_dir() and not (given / layout.PLAN).exists():
+        raise PhysPlanError(
+            f"{given} holds no plan: give the folder of a run that has planned, or a plan.json."
+        )
+    if sketches and (folder is None or not (folder / layout.EVIDENCE).exists()):
+        raise PhysPlanError(
+            f"{given} has no keyframes to make a sketch of: give the folder of a run that has drawn them, or "
+            "plan with --sketch."
+        )
+    chain = layout.load_plan(given) if given.is_dir() else EventChain.load(args.plan)
     console = Console()
     console.print(plan_table(chain))
+    if given.is_dir():
+        _show_run(given)
+    for path in sketches:
+        _write_sketch(chain, folder, path)
+        console.print(f"Sketch: {plain(path)}", markup=False, highlight=False, soft_wrap=True)
     for output in args.output:
         try:
             _write(chain, Path(output))
@@ -55,7 +86,33 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _write(chain: Any, path: Path) -> None:
+def _show_run(folder: Path) -> None:
+    from physplan.cli.generate import show_attempts, show_verdict
+    from physplan.foreign import plain
+    from physplan.runs import RunFolder, layout
+    from physplan.runs.verdicts import verdict_of
+
+    for name, what in ((layout.SKETCH, "The plan in motion"), (layout.VIDEO, "The video")):
+        if (folder / name).exists():
+            print(f"{what} is {plain(folder / name)}")
+    if (folder / layout.VIDEO).exists():
+        show_attempts(layout.load_attempts(folder))
+        show_verdict(verdict_of(RunFolder(folder)))
+
+
+def _write_sketch(chain: EventChain, folder: Path | None, path: Path) -> None:
+    from physplan.pipeline.sketches import save_sketch
+    from physplan.runs import layout
+    from physplan.sketch import make_sketch
+
+    assert folder is not None  # asked for before
+    sketch = make_sketch(chain, layout.load_evidence(folder))
+    frame, keyframes = layout.load_picture(folder, layout.FRAME), layout.load_keyframes(folder)
+    fps = layout.load_run(folder).identity.get("video.fps")
+    save_sketch(path, sketch, chain, frame, keyframes, fps=fps if isinstance(fps, int) and fps > 0 else 8)
+
+
+def _write(chain: EventChain, path: Path) -> None:
     from physplan.drawing.html import to_html
     from physplan.drawing.plan import draw_plan
     from physplan.drawing.png import save_png

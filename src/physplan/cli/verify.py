@@ -45,19 +45,19 @@ def run(args: argparse.Namespace) -> int:
     from physplan.pictures import to_tensor
     from physplan.pipeline.backends import Backends
     from physplan.pipeline.config_loading import load_config
+    from physplan.pipeline.defaults import with_defaults
     from physplan.reasoning.picture import Picture
-    from physplan.verify import Perception, verify_video
+    from physplan.verify import verify_video
     from physplan.video.files import read_video
 
     chain = EventChain.load(args.plan)
     picture = Picture.of(args.image).image
     frames = read_video(Path(args.video)).frames
     evidence = Evidence.load(args.evidence) if args.evidence else None
-    backends = Backends(load_config(args.preset))
     verdict = verify_video(
         chain,
         frames,
-        perception=Perception(segmenter=backends.segmenter, depth=backends.depth, encoder=backends.encoder),
+        perception=Backends(with_defaults(load_config(args.preset))),
         first_frame=to_tensor(fit(picture, (frames.shape[-1], frames.shape[-2]))),
         evidence=evidence,
     )

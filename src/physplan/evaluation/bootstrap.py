@@ -32,13 +32,16 @@ def cluster_bootstrap(
     level: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """Resample whole clusters with replacement, and take the percentiles of the statistic of their rows."""
+    """Resample whole clusters with replacement, and take the percentiles of the statistic of their rows.
+
+    Where a resample has none (nan, as the precision of nothing) it is left out.
+    """
     rows = np.asarray(rows)
     members = _members(clusters, len(rows))
     rng = np.random.default_rng(seed)
     draws = rng.integers(len(members), size=(resamples, len(members)))
     values = [statistic(rows[np.concatenate([members[i] for i in draw])]) for draw in draws]
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2])
     return Interval(value=float(statistic(rows)), low=float(low), high=float(high))
 
 

@@ -64,8 +64,10 @@ STAGE_TITLES = {
     "plan": "Reasoning",
     "keyframes": "Keyframe rendering and checks",
     "evidence": "Masks and depth",
+    "sketch": "Sketch",
     "latents": "Guided sampling",
     "video": "Final decoding",
+    "verdict": "Check of the video",
 }
 # What the reasoners' calls are for.
 PARSING, TRANSLATING = ("parse", "decompose", "scenes"), ("translate", "regenerate", "instruct")
@@ -145,14 +147,22 @@ def _models(config: Mapping[str, Any]) -> dict[str, str]:
         "plan": name(config.get("reasoner")),
         "keyframes": name(config.get("editor")),
         "evidence": ", ".join(filter(None, (name(perception.get(part)) for part in ("segmenter", "depth")))),
+        "sketch": "",
         "latents": ", ".join(filter(None, (name(perception.get("encoder")), video))),
         "video": video,
+        "verdict": name(perception.get("encoder")),
     }
+
+
+def _attempt(run: Path) -> bool:
+    """An attempt is a part of the run that asked for it."""
+    return run.parent.parent.name == layout.ATTEMPTS_FOLDER
 
 
 def read_runs(folders: Sequence[Path]) -> list[RunCost]:
     """All finished runs in or below the folders."""
-    found = sorted({p.parent for folder in folders for p in folder.rglob(layout.RUN) if _finished(p.parent)})
+    runs = {p.parent for folder in folders for p in folder.rglob(layout.RUN) if not _attempt(p)}
+    found = sorted(run for run in runs if _finished(run))
     if not found:
         raise PhysPlanError(f"There is no finished run in {', '.join(map(str, folders))}.")
     return [read_run(folder) for folder in found]

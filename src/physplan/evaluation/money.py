@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from physplan.calls.ledger import Ledger
+from filelock import FileLock
+
+from physplan.calls.ledger import PATIENCE, Ledger
 from physplan.errors import PhysPlanError
+from physplan.files import write_atomic
 
 TOTAL = "ledger.jsonl"
 
@@ -20,14 +23,18 @@ def total_settings(folder: Path, budget: float | None) -> dict[str, Any]:
 def open_total(folder: Path) -> Ledger:
     """The ledger of all runs below the folder. The first time, what they have paid before is taken over."""
     path = folder / TOTAL
-    paid = [ledger.read_bytes() for ledger in sorted(folder.glob("cases/*/run/calls/ledger.jsonl"))]
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with path.open("xb") as file:  # another process may be doing the same
-            file.write(b"".join(lines if lines.endswith(b"\n") else lines + b"\n" for lines in paid if lines))
-    except FileExistsError:
-        pass
+    if not path.exists():
+        # Whole or not at all, and under the ledger's own lock: a part of it would be below the truth.
+        with FileLock(folder / f"{TOTAL}.lock", timeout=PATIENCE):
+            if not path.exists():
+                paid = [one.read_bytes() for one in sorted(folder.glob("cases/*/run/calls/ledger.jsonl"))]
+                write_atomic(path, b"".join(_ended(lines) for lines in paid if lines))
     return Ledger(path)
+
+
+def _ended(lines: bytes) -> bytes:
+    return lines if lines.endswith(b"\n") else lines + b"\n"
 
 
 def require_total(path: str | None) -> None:

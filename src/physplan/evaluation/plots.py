@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 # Distinct for colour-blind readers and in print (Okabe and Ito).
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
+MARKERS = ("o", "s", "^", "D")  # where there are more methods than colours
 
 
-def bar_plot(table: Table, path: Path, *, columns: Sequence[str] | None = None) -> None:
-    """Groups of bars: one group per column, one bar per row; intervals as whiskers, reported rows hatched."""
+def bar_plot(
+    table: Table, path: Path, *, columns: Sequence[str] | None = None, line: float | None = None
+) -> None:
+    """Groups of bars: one group per column, one bar per row; intervals as whiskers, reported rows hatched.
+
+    `line` marks a value that means something, such as no preference.
+    """
     wanted = [i for i, column in enumerate(table.columns) if columns is None or column.title in columns]
     figure = _figure(width=max(5.0, 1.1 + 0.28 * len(wanted) * len(table.rows) + 0.4 * len(wanted)))
     axes = figure.add_subplot()
@@ -40,6 +46,8 @@ def bar_plot(table: Table, path: Path, *, columns: Sequence[str] | None = None) 
             error_kw={"elinewidth": 1, "capsize": 2.5, "ecolor": "#333333"},
             label=f"{row.label} (reported)" if row.source == REPORTED else row.label,
         )
+    if line is not None:
+        axes.axhline(line, color="#555555", linewidth=1, linestyle="--", zorder=3)
     axes.set_xticks(range(len(wanted)), [fill(table.columns[i].title, width=14) for i in wanted])
     _finish(figure, axes, table.title, table.unit, path)
 
@@ -70,7 +78,28 @@ def curve_plot(
     _finish(figure, axes, title, ylabel, path)
 
 
-def _figure(*, width: float) -> Figure:
+def point_plot(
+    points: Mapping[str, tuple[Interval, Interval]], path: Path, *, title: str, xlabel: str, ylabel: str
+) -> None:
+    """One point per method, two figures against each other, with both intervals."""
+    figure = _figure(width=6.4, height=max(3.6, 0.8 + 0.2 * len(points)))
+    axes = figure.add_subplot()
+    for j, (label, (x, y)) in enumerate(points.items()):
+        axes.errorbar(
+            [x.value],
+            [y.value],
+            xerr=_whiskers([x]),
+            yerr=_whiskers([y]),
+            fmt=MARKERS[j // len(COLOURS) % len(MARKERS)],
+            color=COLOURS[j % len(COLOURS)],
+            elinewidth=0.8,
+            label=label,
+        )
+    axes.set_xlabel(xlabel)
+    _finish(figure, axes, title, ylabel, path)
+
+
+def _figure(*, width: float, height: float = 3.6) -> Figure:
     try:
         import matplotlib
     except ImportError as error:
@@ -78,7 +107,7 @@ def _figure(*, width: float) -> Figure:
     matplotlib.use("Agg")
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(min(width, 14.0), 3.6), layout="constrained")
+    return Figure(figsize=(min(width, 14.0), height), layout="constrained")
 
 
 def _finish(figure: Figure, axes: Any, title: str, ylabel: str, path: Path) -> None:

@@ -88,7 +88,6 @@ def make_preset_generator(config: Config, method: str) -> Generator:
 
 def deciding_fields(settled: Config) -> dict[str, Any]:
     """Every setting that can change a video, by its dotted name: the identity of a case."""
-    from physplan.pipeline.config_loading import to_plain
-    from physplan.pipeline.stage_keys import setting_stages
+    from physplan.pipeline.stage_keys import identity
 
-    return {name: to_plain(value) for name, stage, value in setting_stages(settled) if stage is not None}
+    return {name: value for name, _, value in identity(settled)}

@@ -22,6 +22,10 @@ FRECHET_COLUMNS = tuple(
 FAILURE_COLUMNS = tuple(
     Column(title=title, digits=0) for title in ("Reasoning", "Edits", "Keyframe", "Localization", "Guidance")
 )
+STUDY_COLUMNS = tuple(
+    Column(title=title, digits=0)
+    for title in ("Physical plausibility", "Frame quality", "Temporal smoothness")
+)
 CHECK_COLUMNS = tuple(
     Column(title=title, digits=0)
     for title in (
@@ -126,6 +130,15 @@ _TABLES: dict[str, tuple[str, tuple[Column, ...], dict[str, tuple[float | str | 
             "Magnetism": (18.0, 5.0, 12.0, 35.0, 30.0),
             "Thermodynamics": (21.0, 6.0, 30.0, 18.0, 25.0),
             "All": (11.0, 4.0, 25.0, 30.0, 30.0),
+        },
+    ),
+    "user-study": (
+        "User study: preference for PhysPlan (%)",
+        STUDY_COLUMNS,
+        {
+            "CogVideoX-I2V-5B": (76.0, 63.0, 77.0),
+            "Frame Guidance": (68.0, 57.0, 69.0),
+            "Pooled": (72.0, 60.0, 73.0),
         },
     ),
     "checks": (

@@ -28,6 +28,7 @@ class Row:
     label: str
     cells: tuple[Cell, ...]
     source: str = ""  # "reported" for figures that were printed elsewhere and not measured here
+    competes: bool = True  # False: it stands there to compare with, and is never the best
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +133,8 @@ def _grid(
         line = [escape(row.label)]
         for i, (cell, column) in enumerate(zip(row.cells, table.columns, strict=True)):
             text = escape(format_cell(cell, column.digits))
-            line.append(emphasis(text) if best[i] is not None and _number(cell) == best[i] else text)
+            stands_out = row.competes and best[i] is not None and _number(cell) == best[i]
+            line.append(emphasis(text) if stands_out else text)
         grid.append(line + ([escape(row.source or "measured")] if sources else []))
     return grid
 
@@ -151,7 +153,7 @@ def format_cell(cell: Cell, digits: int) -> str:
 
 def _best(table: Table, index: int) -> float | None:
     choose = {"max": max, "min": min, None: None}[table.columns[index].best]
-    numbers = [n for row in table.rows if (n := _number(row.cells[index])) is not None]
+    numbers = [n for row in table.rows if row.competes and (n := _number(row.cells[index])) is not None]
     return choose(numbers) if choose and len(numbers) > 1 else None
 
 

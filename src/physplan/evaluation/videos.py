@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from physplan.errors import PhysPlanError
+from physplan.video.opened import decode, open_video
 
 SUFFIXES = (".mp4", ".webm", ".mov", ".mkv")
 
@@ -35,7 +35,7 @@ def find_videos(folder: Path) -> list[Path]:
 
 def probe(path: Path) -> VideoInfo:
     """The header of a video file."""
-    with _open(path) as container:
+    with open_video(path) as container:
         stream = container.streams.video[0]
         fps = float(stream.average_rate or stream.guessed_rate or 0)
         if container.duration is not None:
@@ -53,16 +53,12 @@ def probe(path: Path) -> VideoInfo:
 
 def read_frames(path: Path, limit: int | None = None) -> Iterator[np.ndarray]:
     """RGB frames (H, W, 3) uint8 in order, at most `limit`; only one is held in memory."""
-    import av
     from av.video.reformatter import VideoReformatter
 
     reformatter = VideoReformatter()  # one for all, on one thread: starting threads costs more than the frame
-    with _open(path) as container:
-        try:
-            for frame in islice(container.decode(video=0), limit):
-                yield reformatter.reformat(frame, format="rgb24", threads=1).to_ndarray()
-        except av.FFmpegError as error:
-            raise PhysPlanError(f"{path} breaks off while it is decoded ({error}); make it again.") from error
+    with open_video(path) as container:
+        for frame in islice(decode(container, path), limit):
+            yield reformatter.reformat(frame, format="rgb24", threads=1).to_ndarray()
 
 
 def read_video(path: Path, limit: int | None = None) -> np.ndarray:
@@ -71,18 +67,3 @@ def read_video(path: Path, limit: int | None = None) -> np.ndarray:
     if not frames:
         raise PhysPlanError(f"{path} holds no frame; make it again.")
     return np.stack(frames)
-
-
-def _open(path: Path) -> Any:
-    import av
-
-    try:
-        container = av.open(str(path))
-    except FileNotFoundError as error:
-        raise PhysPlanError(f"There is no video {path}.") from error
-    except (av.FFmpegError, OSError) as error:
-        raise PhysPlanError(f"{path} cannot be read as a video ({error}).") from error
-    if not container.streams.video:
-        container.close()
-        raise PhysPlanError(f"{path} holds no video stream.")
-    return container

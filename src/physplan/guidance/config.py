@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
 
@@ -19,6 +20,8 @@ Fill = Literal["occupancy", "log", "feature"]
 FillMatched = Literal["none", "spawned", "all"]
 Suppress = Literal["occupancy", "log"]
 Counted = Literal["all", "named"]
+StartAt = Literal["noise", "sketch"]
+Until = Literal["schedule", "satisfied"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +54,14 @@ class MeasureConfig:
     satisfied: float = setting(
         1e-8, "a term at or below this has reached its target and gives no gradient", low=0, high=1_000_000
     )
+    satisfied_by: Mapping[str, float] = setting(
+        factory=dict, says="terms by name with a limit of their own, such as {count: 0.4}", later=True
+    )
 
     def __post_init__(self) -> None:
+        for name, limit in self.satisfied_by.items():
+            if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 <= limit <= 1_000_000:
+                raise PhysPlanError(f"satisfied_by.{name} is {limit!r}: give a number from 0 to 1 000 000.")
         if self.temperature <= 0 or (self.first_temperature or 1) <= 0:
             raise PhysPlanError("The occupancy's temperature must be above 0, for example 0.1.")
         if not 0 < self.instance_level < 1:
@@ -68,6 +77,10 @@ class MeasureConfig:
     def instance_similarity(self) -> float:
         """The similarity at which occupancy is `instance_level`, at the final temperature."""
         return self.threshold + self.temperature * math.log(self.instance_level / (1 - self.instance_level))
+
+    def limit(self, term: str) -> float:
+        """At or below this a term is satisfied."""
+        return self.satisfied_by.get(term, self.satisfied)
 
     def temperature_at(self, progress: float) -> float:
         """tau when the share `progress` of the guided steps is done."""
@@ -116,9 +129,26 @@ class GuidanceConfig:
         1, "shrink the clean latent by this before decoding: cheaper, coarser previews", low=1, high=64
     )
 
+    start: StartAt = setting(
+        "noise", "begin at noise (algorithm 1), or from the noised sketch of the plan", later=True
+    )
+    weak: float | None = setting(
+        None, "of a sketch start: the share of the steps that it skips; None: the family's", low=0, high=1,
+        later=True,
+    )  # fmt: skip
+    strong: float | None = setting(
+        None, "of a sketch start: until this share of the steps the sketch is held; None: the family's",
+        low=0, high=1, later=True,
+    )  # fmt: skip
+    until: Until = setting(
+        "schedule", "do every repeat, or end a step's repeats when every term is satisfied", later=True
+    )
+
     def __post_init__(self) -> None:
         _one_of(
             gradient=(self.gradient, GradientMode),
+            start=(self.start, StartAt),
+            until=(self.until, Until),
             combine_at=(self.combine_at, CombineAt),
             weight_at=(self.weight_at, WeightAt),
             normalise=(self.normalise, Literal["term", "whole"]),
@@ -152,6 +182,10 @@ class GuidanceConfig:
             (
                 direct and not self.unconditional_grad,
                 "gradient direct takes no gradient through the denoiser: leave unconditional_grad on",
+            ),
+            (
+                self.start == "noise" and (self.weak is not None or self.strong is not None),
+                "weak and strong are the clocks of a sketch: set start to sketch, or leave them out",
             ),
             (
                 self.update == "after" and self.reevaluate,

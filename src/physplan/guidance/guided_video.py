@@ -16,6 +16,7 @@ from physplan.perception.evidence import Evidence
 from physplan.perception.protocol import DepthEstimator, FeatureEncoder
 from physplan.video.checkpoint import Checkpoint
 from physplan.video.protocol import Conditioning, VideoModel
+from physplan.video.sampling import Start
 
 
 def guide(
@@ -30,16 +31,20 @@ def guide(
     generator: torch.Generator,
     on_progress: OnProgress | None = None,
     checkpoint: Checkpoint | None = None,
+    start: Start | None = None,
 ) -> GuidanceResult:
     """Sample the video's clean latents so that it goes through the states of `chain` (section 3.2).
 
-    `generator` is the one `prepare` was given; the same seed gives the same latents.
+    `generator` is the one `prepare` was given; the same seed gives the same latents. With `config.start`
+    "sketch", `start` is the sketch (`physplan.sketch.sampling.sketch_start`), which guidance cannot make.
     """
     if chain.num_frames != conditioning.layout.num_frames:
         raise PhysPlanError(
             f"The plan is for {chain.num_frames} frames, but the video has {conditioning.layout.num_frames}:"
             " plan again for that length."
         )
+    if (config.start == "sketch") != (start is not None):
+        raise PhysPlanError("A start from the sketch needs the sketch: pass it, or set start to noise.")
     if config.draws == "frame_guidance":
         conditioning = frame_guidance_start(conditioning, generator)
     guided = any(config.schedule.repeats)
@@ -68,4 +73,5 @@ def guide(
         bystanders=bystanders,
         on_progress=on_progress,
         checkpoint=checkpoint,
+        start=start,
     )

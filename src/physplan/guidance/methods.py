@@ -40,7 +40,9 @@ ABLATIONS: Mapping[str, Callable[[GuidanceConfig], GuidanceConfig]] = {
         losses=("whole_frame",),
         keep=False,
         outside_weight=1.0,
-        measure=replace(config.measure, satisfied=MeasureConfig.satisfied),  # it knows no term's scale
+        measure=replace(
+            config.measure, satisfied=MeasureConfig.satisfied, satisfied_by={}
+        ),  # it knows no scale
     ),
     "no_regions": lambda config: replace(config, outside_weight=1.0),  # (iv)
     "no_appearance": _without(Term.APPEARANCE),  # (v)
@@ -65,7 +67,7 @@ def method_config(
     """The settings of a method; pass `physplan` or `frame_guidance` tuned for a model to start from those."""
     name = PLAN_ABLATIONS.get(name, ("", name))[1]
     if name == "base":
-        return replace(physplan, schedule=Schedule.unguided())
+        return replace(physplan, schedule=Schedule.unguided(), start="noise", weak=None, strong=None)
     if name == "frame_guidance":
         return frame_guidance
     if name == "physplan":
@@ -79,7 +81,7 @@ def planner_of(method: str, reasoner: str, known: Collection[str]) -> str:
     """The reasoner that a method plans with: the preset's, or its ablation."""
     if method not in PLAN_ABLATIONS or reasoner.endswith(PLAN_ABLATIONS[method][0]):
         return reasoner
-    name = f"{reasoner}-{PLAN_ABLATIONS[method][0]}"
+    name = f"{reasoner.removesuffix('-motion')}-{PLAN_ABLATIONS[method][0]}"  # which asks for no motion
     if name not in known:
         raise PhysPlanError(
             f"{method} changes how a model plans, and the reasoner {reasoner!r} has no such variant: use the"

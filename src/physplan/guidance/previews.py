@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -83,7 +83,7 @@ def look(
     *,
     progress: float,
     downscale: int = 1,
-    satisfied: float = 0.0,
+    limit: Callable[[str], float] = lambda term: 0.0,
 ) -> Preview:
     """Decode the window's frame from `clean` (detached), and measure it from what the encoder sees."""
     event, window, objective = at.event, at.window, at.objective
@@ -103,7 +103,7 @@ def look(
             idle.append(TermRecord.of(term.spec, value=None, skipped=term.skipped))
         elif not math.isfinite(value):
             idle.append(TermRecord.of(term.spec, value=None, skipped="its value is NaN or infinite"))
-        elif value <= satisfied or term.value is None or not term.value.requires_grad:
+        elif value <= limit(term.spec.name) or term.value is None or not term.value.requires_grad:
             idle.append(TermRecord.of(term.spec, value=value))
         else:
             gradient = _gradient(term.value, leaves)

@@ -92,6 +92,11 @@ class GuidanceResult:
     ended: Ended = "finished"
     seconds: Seconds = field(default_factory=Seconds)
     regions: Mapping[str, Tensor] = field(default_factory=dict)  # each term's last one, by its label: [h, w]
+    planned: int | None = None  # repeats that the schedule allowed; fewer are done where all is satisfied
+
+    @property
+    def repeats(self) -> int:
+        return len(self.steps)
 
     def skipped(self) -> dict[str, int]:
         """How often each term was skipped, by term and reason."""
@@ -105,6 +110,8 @@ class GuidanceResult:
         return {
             "ended": self.ended,
             "skipped": self.skipped(),
+            "repeats": self.repeats,
+            "planned_repeats": self.repeats if self.planned is None else self.planned,
             "steps": [_plain(asdict(step)) for step in self.steps],
         }
 

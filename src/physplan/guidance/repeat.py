@@ -39,6 +39,7 @@ class GuidedRun:
     bystanders: FrameRound | None
     config: GuidanceConfig
     generator: torch.Generator
+    first_guided: int = 0  # the step that is the schedule's first
 
     def looks(self, events: Mapping[int, Window], number: int) -> list[Look]:
         """What repeat `number` decodes: the anchors of these events, and a frame of the bystanders' round."""
@@ -55,7 +56,8 @@ def guided_repeat(
 ) -> tuple[Tensor, Direction, StepRecord]:
     """z after one update at step n; it is the step's `repeat`-th repeat and the run's `number`-th."""
     config, schedule = run.config, run.config.schedule
-    stage: Stage = "detail" if schedule.travels(n) else "layout"
+    step = n - run.first_guided
+    stage: Stage = "detail" if schedule.travels(step) else "layout"
     events = events_of(number, run.windows, config.events_per_repeat)
     found = direction(
         run.model,
@@ -65,13 +67,15 @@ def guided_repeat(
         looks=run.looks(events, number),
         config=config,
         weighted=stage == "layout",
-        progress=n / max(1, len(schedule.repeats) - 1),
+        progress=step / max(1, len(schedule.repeats) - 1),
     )
     # Events that take turns are in `events` of all repeats: with a step that much longer, a round of turns
     # moves the latent as far as all events in every repeat would (eq. 10). Without turns the factor is 1.
     update = config.step_size * len(run.windows) / len(events) * found.gradient
+    done = config.until == "satisfied" and not found.gradient.any()  # then a travel would only shake it
     with torch.no_grad():
-        z = z - update if stage == "layout" else travel(run, z, n, found.prediction, update)
+        if not done:
+            z = z - update if stage == "layout" else travel(run, z, n, found.prediction, update)
     record = StepRecord(
         step=n, repeat=repeat, stage=stage, terms=found.terms, update_norm=float(update.norm())
     )

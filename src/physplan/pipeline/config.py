@@ -105,6 +105,14 @@ class VideoConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SketchConfig:
+    """The two clocks of the method sketch, as shares of the steps; None stands for the family's own."""
+
+    weak: float | None = setting(None, "everything starts here, from the noised sketch", low=0, high=1)
+    strong: float | None = setting(None, "until here the masks hold the sketch", low=0, high=1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class RuntimeConfig:
     device: str = runtime(
         "auto",
@@ -145,6 +153,9 @@ class Config:
     video: VideoConfig = field(default_factory=VideoConfig)
     guidance: GuidanceConfig = decides("latents", factory=GuidanceConfig, says="of the method physplan")
     frame_guidance: GuidanceConfig = decides("latents", FRAME_GUIDANCE, "of the method frame_guidance")
+    sketch: SketchConfig = decides(
+        "latents", SketchConfig(), "the two clocks of the method sketch", later=True
+    )
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
 
 
@@ -159,6 +170,7 @@ class Inputs:
     keyframes: str | None = decides("keyframes", None)  # when keyframes were given
     seed: int = decides("latents", 0)
     method: str = decides("latents", "physplan")
+    attempts: int = decides("latents", 1, later=True)  # at most so many seeds, until the verdict holds
 
 
 Source = str | os.PathLike[str] | Mapping[str, Any] | Config

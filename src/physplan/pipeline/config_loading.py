@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import reprlib
 import tomllib
 import types
 import typing
@@ -16,6 +17,7 @@ import yaml
 
 from physplan import presets
 from physplan.errors import PhysPlanError
+from physplan.foreign import read_file
 from physplan.guidance.schedule import MOST, Schedule
 from physplan.pipeline.config import Config, Source
 from physplan.registry import did_you_mean
@@ -23,6 +25,7 @@ from physplan.settings import problem
 
 T = TypeVar("T")
 _NOT_SETTINGS = ("about", "needs")
+MAX_FILE, MAX_VALUES = 1_000_000, 10_000  # bytes of a config file; values that it stands for
 
 
 class ConfigError(PhysPlanError):
@@ -67,9 +70,9 @@ def read_assignments(entries: Sequence[str]) -> dict[str, Any]:
         if not equals or not name.strip():
             raise ConfigError(f"--set takes FIELD=VALUE, such as video.fps=16, not {entry!r}.")
         try:
-            found[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise ConfigError(f"--set {name}: {value!r} cannot be read as a value.") from None
+            found[name.strip()] = _require_small(yaml.safe_load(value))
+        except (yaml.YAMLError, ValueError, RecursionError):
+            raise ConfigError(f"--set {_shown(name)}: {_shown(value)} cannot be read as a value.") from None
     return found
 
 
@@ -91,18 +94,32 @@ def _from_mapping(mapping: Mapping[str, Any], where: str) -> Config:
 
 def _read_file(path: Path) -> Mapping[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path, limit=MAX_FILE).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         raise ConfigError(f"The config {path} cannot be read: check the path.") from None
+    kind = "TOML" if path.suffix == ".toml" else "YAML"
     try:
-        content = tomllib.loads(text) if path.suffix == ".toml" else yaml.safe_load(text)
-    except (tomllib.TOMLDecodeError, yaml.YAMLError) as error:
-        kind = "TOML" if path.suffix == ".toml" else "YAML"
-        raise ConfigError(f"{path} is not valid {kind} ({' '.join(str(error).split())}).") from None
+        content = _require_small(tomllib.loads(text) if kind == "TOML" else yaml.safe_load(text))
+    except (tomllib.TOMLDecodeError, yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"{path} is not valid {kind} ({' '.join(str(error).split())[:300]}).") from None
+    except RecursionError:
+        raise ConfigError(f"{path} is nested too deeply: write settings as the presets do.") from None
     if content is None:
         return {}
     if not isinstance(content, dict):
         raise ConfigError(f"{path} holds no settings: write lines such as `preset: paper`.")
+    return content
+
+
+def _require_small(content: Any) -> Any:
+    """A few lines of YAML can stand for billions of values, or for a list that holds itself."""
+    left, queue = MAX_VALUES, [content]
+    while queue:
+        value = queue.pop()
+        queue += list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
+        left -= 1
+        if left < len(queue):
+            raise ValueError(f"it stands for more than {MAX_VALUES} values")
     return content
 
 
@@ -192,11 +209,15 @@ def _read_plain(hint: Any, value: Any, at: str) -> Any:
     return value
 
 
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 100
+
+
 def _shown(value: Any) -> str:
     """A value in a sentence, however long it is."""
     if isinstance(value, int) and abs(value) > 10**40:
         return "a number of very many digits"
-    text = " ".join(repr(value).split())
+    text = " ".join(_SHORT.repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -110,7 +110,14 @@ def _work(run: Run, stage: str, events: int, done: bool) -> Work:
         if run.steered:
             guidance = guidance_of(run.inputs.method, config)
             repeats = sum(guidance.schedule.at(n) for n in range(steps))
-        what = f"{steps} steps of {video.model} with {repeats} guided repeats, seed {run.inputs.seed}"
+        most = "at most " if run.steered and guidance.until == "satisfied" else ""
+        what = f"{steps} steps of {video.model} with {most}{repeats} guided repeats, seed {run.inputs.seed}"
+        if run.inputs.attempts > 1:
+            what += f", at most {run.inputs.attempts} attempts"
+    elif stage == "sketch":
+        what = "the plan as a crude animation"
+    elif stage == "verdict":
+        what = "the video held against the plan" if run.planned else "nothing: there is no plan to check by"
     else:
         what = f"{video.num_frames} frames of {video.width} x {video.height} at {video.fps} per second"
     cost = Outlay() if done else cost

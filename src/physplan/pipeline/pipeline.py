@@ -86,6 +86,8 @@ class PhysPlan:
         method: str = "physplan",
         generator: torch.Generator | None = None,
         seed: int | None = None,
+        attempts: int = 1,
+        reuse: str | os.PathLike[str] | None = None,
         output_dir: str | os.PathLike[str] | None = None,
         output_type: OutputType = "pt",
         redo: bool = False,
@@ -95,15 +97,17 @@ class PhysPlan:
         """A video in which it happens. In `output_dir` the run can be continued, and nothing is paid twice.
 
         `overrides` are the video's settings under diffusers' names: height, width, num_frames,
-        num_inference_steps, guidance_scale, negative_prompt, fps. Of `generator` the seed counts.
+        num_inference_steps, guidance_scale, negative_prompt, fps. Of `generator` the seed counts. With
+        `attempts`, further seeds are sampled until the verdict holds, or the best is kept. What another run's
+        folder, `reuse`, holds of the same plan and keyframes is not made again.
         """
         if output_type not in ("pt", "np", "pil"):
             raise PhysPlanError(f"output_type is {output_type!r}: use 'pt', 'np' or 'pil'.")
         given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan, "keyframes": keyframes}
-        given |= {"method": method, "seed": seed_of(generator, seed)}
+        given |= {"method": method, "seed": seed_of(generator, seed), "attempts": attempts}
         with self._run(output_dir, redo, on_event, overrides=overrides, **given) as run:
             try:
-                self._do(run)
+                self._do(run, reuse=None if reuse is None else RunFolder(reuse))
             except BaseException as error:
                 if output_dir is not None:
                     record_failure(run.folder, error)
@@ -113,6 +117,27 @@ class PhysPlan:
 
                 write_report(run.folder)
             return collect(run, output_type, keep=output_dir is not None)
+
+    def generate_seeds(
+        self,
+        image: AnyPicture,
+        prompt: str | None = None,
+        *,
+        seeds: Sequence[int],
+        output_dir: str | os.PathLike[str] | None = None,
+        **given: Any,
+    ) -> list[Result]:
+        """A video with each seed, in `output_dir`/seedN; plan and keyframes are made once."""
+        if not seeds:
+            raise PhysPlanError("There are no seeds: give at least one, such as [0, 1, 2].")
+        made: list[Result] = []
+        with _folder(output_dir) as parent:
+            folders = [parent / f"seed{seed}" for seed in seeds]
+            for seed, folder in zip(seeds, folders, strict=True):
+                made.append(
+                    self.generate(image, prompt, seed=seed, output_dir=folder, reuse=folders[0], **given)
+                )
+        return made if output_dir is not None else [replace(one, folder=None) for one in made]
 
     def forecast(
         self,
@@ -143,17 +168,20 @@ class PhysPlan:
                 )
         return with_defaults(load_config(self.config, {f"video.{name}": v for name, v in overrides.items()}))
 
-    def _do(self, run: Run, upto: layout.StageName | None = None) -> None:
+    def _do(self, run: Run, upto: layout.StageName | None = None, *, reuse: RunFolder | None = None) -> None:
         """The stages of the run's method; what loads torch is imported only here."""
         if "torch" not in sys.modules:
-            run.tell("plan" if run.guided else "latents")("loading PyTorch")
+            run.tell(run.stages[0])("loading PyTorch")
+        from physplan.pipeline.attempts import adopt, attempted_stages
         from physplan.pipeline.stored_stages import do_stage, stages_of
 
         if run.config.runtime.threads:
             import torch
 
             torch.set_num_threads(run.config.runtime.threads)
-        for stage in stages_of(run):
+        if reuse is not None and reuse.path.resolve() != run.folder.path.resolve():
+            adopt(run, reuse)
+        for stage in attempted_stages(run) if run.inputs.attempts > 1 else stages_of(run):
             do_stage(run, stage)
             if stage.name == upto:
                 return

@@ -17,6 +17,9 @@ from physplan.calls.ledger import Ledger, Totals
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.runs import RunFolder, layout
+from physplan.runs.records import Attempt
+from physplan.runs.verdicts import verdict_of
+from physplan.verify.verdict import Checked, NotChecked
 
 if TYPE_CHECKING:
     import torch
@@ -38,13 +41,20 @@ class Cost:
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Result:
     video: Any  # frames [F, 3, H, W] in [0, 1]; [F, H, W, 3] as "np", a list of pictures as "pil"
-    plan: EventChain | None  # None for the base model
+    plan: EventChain | None  # None for the base model without one
     keyframes: tuple[Image.Image, ...]
     losses: Mapping[str, Any]  # every term of every guided repeat
     cost: Cost
     notes: tuple[str, ...]  # what is off: objects not found, keyframes that failed their check
     folder: Path | None  # the run's folder, when one was given
     fps: float
+    attempts: tuple[Attempt, ...] = ()  # with their verdicts, when several were asked for
+    verdict: Checked = field(default_factory=lambda: NotChecked(reason="nobody has looked at it"))
+
+    @property
+    def repeats(self) -> int:
+        """Guided repeats that were done; fewer than the schedule's where all terms were satisfied."""
+        return int(self.losses.get("repeats", len(self.losses.get("steps", ()))))
 
     def __repr__(self) -> str:
         """One line; frames and graphs have too many numbers to print."""
@@ -54,7 +64,7 @@ class Result:
         notes = f", {len(self.notes)} notes" if self.notes else ""
         return (
             f"Result({len(self.video)} frames at {self.fps:g} per second, {events}, {seconds:.0f} s, "
-            f"{self.cost.usd:.2f} USD{notes}{where})"
+            f"{self.cost.usd:.2f} USD, {self.verdict.verdict}{notes}{where})"
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -101,13 +111,15 @@ def collect(run: Run, output_type: OutputType, *, keep: bool) -> Result:
     records = [record for stage in layout.STAGES if (record := run.folder.record(stage))]
     return Result(
         video=convert(video.frames, output_type),
-        plan=layout.load_plan(folder) if run.guided else None,
+        plan=layout.load_plan(folder) if run.planned else None,
         keyframes=tuple(layout.load_keyframes(folder)) if run.guided else (),
         losses=layout.load_losses(folder) if "latents" in run.stages else {},
         cost=cost_of(run.folder),
         notes=(*filter(None, [run.fit.warning()]), *(note for record in records for note in record.notes)),
         folder=folder if keep else None,
         fps=video.fps,
+        attempts=layout.load_attempts(folder),
+        verdict=verdict_of(run.folder),
     )
 
 

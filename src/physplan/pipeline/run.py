@@ -36,7 +36,9 @@ from physplan.video.fit import Fit, fit_picture
 
 if TYPE_CHECKING:
     from physplan.pipeline.stages import Sightings
+    from physplan.sketch import Sketch
 
+MOST_ATTEMPTS = 1_000
 AnyPicture = Picture | Image.Image | str | os.PathLike[str]
 
 
@@ -53,6 +55,7 @@ class Run:
     keyframes: tuple[Image.Image, ...] | None = None  # when they were given
     on_event: OnEvent = field(default=silent)
     seen: list[Sightings] = field(default_factory=list)  # handed from the keyframes' check to the evidence
+    sketched: list[Sketch] = field(default_factory=list)  # handed from its stage to the sampling
 
     @property
     def calls(self) -> Path:
@@ -64,17 +67,30 @@ class Run:
         return self.inputs.method != "base"
 
     @property
+    def planned(self) -> bool:
+        """Whether there is a plan, if only to check the video by."""
+        return self.guided or self.plan is not None
+
+    @property
     def steered(self) -> bool:
         """Whether it follows it by gradients."""
         return self.guided and self.inputs.method not in SKETCHED
 
     @property
+    def from_sketch(self) -> bool:
+        """Whether its video begins with the sketch, or is it."""
+        method = self.inputs.method
+        return method in SKETCHED or (self.steered and guidance_of(method, self.config).start == "sketch")
+
+    @property
     def stages(self) -> tuple[layout.StageName, ...]:
         """The names of its stages, in order."""
+        left_out = set[str]()
         if not self.guided:
-            return ("latents", "video")
-        left_out = "latents" if self.inputs.method == STORYBOARD else None
-        return tuple(stage for stage in layout.STAGES if stage != left_out)
+            left_out = {"keyframes", "evidence", "sketch"} | (set() if self.planned else {"plan"})
+        elif self.inputs.method == STORYBOARD:
+            left_out = {"latents"}
+        return tuple(stage for stage in layout.STAGES if stage not in left_out)
 
     def tell(self, stage: str) -> Tell:
         """How this stage says what it is doing."""
@@ -102,6 +118,7 @@ def prepare_run(
     keyframes: Sequence[AnyPicture] | None = None,
     seed: int = 0,
     method: str = "physplan",
+    attempts: int = 1,
     on_event: OnEvent = silent,
 ) -> Run:
     """Everything that can be wrong with what was given is found here."""
@@ -124,8 +141,12 @@ def prepare_run(
         config = replace(config, reasoner=replace(config.reasoner, name=planner))
     guidance = guidance_of(method, config)
     guidance.schedule.check(video.num_inference_steps or 0)
-    if not 0 <= seed < 2**63:
+    if not 0 <= seed < 2**63 - MOST_ATTEMPTS:
         raise PhysPlanError(f"The seed is {seed}: give a whole number from 0 on.")
+    if not 1 <= attempts <= MOST_ATTEMPTS:
+        raise PhysPlanError(f"{attempts} attempts cannot be made: give a number from 1 to {MOST_ATTEMPTS}.")
+    if attempts > 1 and method == STORYBOARD:
+        raise PhysPlanError("A storyboard is the same with every seed: ask for one attempt.")
     drawn = read_keyframes(keyframes, chain, frame.size) if keyframes is not None else None
     inputs = Inputs(
         image=picture.sha256,
@@ -135,6 +156,7 @@ def prepare_run(
         keyframes=_picture_digest(drawn) if drawn else None,
         seed=seed,
         method=method,
+        attempts=attempts,
     )
     return Run(
         folder=folder, config=config, inputs=inputs, backends=backends, picture=picture, frame=frame, fit=fit,

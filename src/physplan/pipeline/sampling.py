@@ -13,13 +13,14 @@ from torch import Tensor
 
 from physplan.graph import EventChain
 from physplan.guidance import GuidanceConfig, guide
+from physplan.guidance.sampler import planned_repeats
 from physplan.perception import Evidence
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, VideoConfig
 from physplan.pipeline.events import Tell, say_nothing
 from physplan.pipeline.sampling_progress import Clock, SamplingProgress
-from physplan.sketch import Sketch
-from physplan.sketch.sampling import sample_from_sketch
+from physplan.sketch import Sketch, make_sketch
+from physplan.sketch.sampling import clocks_of, sample_from_sketch, sketch_start
 from physplan.video.checkpoint import Checkpoint
 from physplan.video.frames import FrameLayout
 from physplan.video.protocol import Conditioning, VideoModel
@@ -59,7 +60,8 @@ def make_latents(
     checkpoint: Checkpoint | None = None,
 ) -> Sampled:
     """`preview` is a picture that is refreshed on the way; from `checkpoint` a sampling that was cut off
-    goes on. From a `sketch` it starts with the two clocks, which are too short to be cut off."""
+    goes on. From a `sketch` it starts with the two clocks; guidance that wants one and is given none makes
+    it."""
     model = backends.video
     generator = torch.Generator().manual_seed(seed)
     conditioning = prepare(model, config.video, frame, prompt, generator)
@@ -67,11 +69,24 @@ def make_latents(
         if sketch is None:
             latents = _unguided(model, conditioning, generator, tell, checkpoint)
         else:
-            on_step = _counted(conditioning, tell)
-            latents = sample_from_sketch(model, conditioning, sketch, on_step=on_step, generator=generator)
-        losses = {"ended": "finished", "skipped": {}, "steps": []}
+            clocks = clocks_of(model.name, weak=config.sketch.weak, strong=config.sketch.strong)
+            latents = sample_from_sketch(
+                model,
+                conditioning,
+                sketch,
+                clocks=clocks,
+                on_step=_counted(conditioning, tell),
+                generator=generator,
+                checkpoint=checkpoint,
+            )
+        losses = {"ended": "finished", "skipped": {}, "repeats": 0, "planned_repeats": 0, "steps": []}
         return Sampled(latents=latents, layout=conditioning.layout, losses=losses)
     chain, evidence, guidance = guided_by.chain, guided_by.evidence, guided_by.config
+    start = None
+    if guidance.start == "sketch":
+        clocks = clocks_of(model.name, weak=guidance.weak, strong=guidance.strong)
+        start = sketch_start(model, conditioning, sketch or make_sketch(chain, evidence), clocks)
+    repeats = planned_repeats(guidance.schedule, conditioning.noise.num_steps, start)
     result = guide(
         model,
         conditioning,
@@ -82,9 +97,10 @@ def make_latents(
         config=guidance,
         generator=generator,
         on_progress=SamplingProgress(
-            model, conditioning, chain, evidence, guidance.schedule, tell=tell, preview=preview
+            model, conditioning, chain, evidence, repeats, tell=tell, preview=preview
         ),
         checkpoint=checkpoint,
+        start=start,
     )
     notes = [] if result.ended == "finished" else [f"sampling was {result.ended}"]
     notes += [f"{what} ({times} times)" for what, times in result.skipped().items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -11,7 +11,7 @@ from PIL import Image
 from torch import Tensor
 
 from physplan.graph import EventChain
-from physplan.guidance import Progress, Schedule, TermRecord
+from physplan.guidance import Progress, TermRecord
 from physplan.perception import Evidence
 from physplan.pictures import to_picture
 from physplan.pipeline.events import Tell
@@ -30,15 +30,15 @@ class SamplingProgress:
         conditioning: Conditioning,
         chain: EventChain,
         evidence: Evidence,
-        schedule: Schedule,
+        repeats: Sequence[int],
         *,
         tell: Tell,
         preview: Path | None,
     ) -> None:
         self.model, self.chain, self.evidence = model, chain, evidence
-        self.tell, self.preview, self.schedule = tell, preview, schedule
+        self.tell, self.preview, self.planned = tell, preview, repeats
         self.steps = conditioning.noise.num_steps
-        self.repeats = sum(schedule.at(n) for n in range(self.steps))
+        self.repeats = sum(repeats)
         self.clock = Clock(repeats=self.repeats, steps=self.steps)
         self.layout = conditioning.layout
         self.previews: dict[int, Tensor] = {}
@@ -46,8 +46,8 @@ class SamplingProgress:
         self._next_preview = 0.0
 
     def __call__(self, seen: Progress) -> None:
-        done = range(seen.step)  # by an earlier process, if this is the first step of this one
-        self.clock.skip(steps=seen.step, repeats=sum(self.schedule.at(n) for n in done))
+        # What lies before the first step of this process was done by an earlier one, or is skipped.
+        self.clock.skip(steps=seen.step, repeats=sum(self.planned[: seen.step]))
         self.clock.tick("step" if seen.repeat is None else "repeat")
         self.previews |= seen.previews
         self.terms = seen.terms or self.terms

@@ -19,23 +19,58 @@ def setting_stages(settings: Any, at: str = "") -> Iterator[tuple[str, StageName
         value = getattr(settings, field.name)
         name = f"{at}{field.name}"
         if "stage" in field.metadata:
-            absent = field.metadata.get("later") and value == field.default
-            yield name, None if absent else field.metadata["stage"], value
+            yield name, field.metadata["stage"], value
         elif dataclasses.is_dataclass(value):
             yield from setting_stages(value, f"{name}.")
         else:
             raise TypeError(f"{name} is neither identity nor runtime: make it with decides() or runtime()")
 
 
-def deciding_settings(config: Config, inputs: Inputs, upto: StageName = "video") -> dict[str, Any]:
+def deciding_settings(config: Config, inputs: Inputs, upto: StageName = STAGES[-1]) -> dict[str, Any]:
     """Every field that decides the artefacts up to a stage, as JSON."""
     last = STAGES.index(upto)
     return {
-        name: to_plain(value)
+        name: value
         for settings in (config, inputs)
-        for name, stage, value in setting_stages(settings)
-        if stage is not None and STAGES.index(stage) <= last
+        for name, stage, value in identity(settings)
+        if STAGES.index(stage) <= last
     }
+
+
+def identity(settings: Any) -> Iterator[tuple[str, StageName, Any]]:
+    """(dotted name, stage, value as JSON) of the fields that decide; those that came later and are at their
+    default are left out, so that what was made before they came is still what it was."""
+    came_later = set(_later(settings))
+    for name, stage, value in setting_stages(settings):
+        if stage is not None and name not in came_later:
+            yield name, stage, _without_later(value)
+
+
+def _later(settings: Any, at: str = "") -> Iterator[str]:
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if _is_unset(field, value):
+            yield f"{at}{field.name}"
+        elif dataclasses.is_dataclass(value) and "stage" not in field.metadata:
+            yield from _later(value, f"{at}{field.name}.")
+
+
+def _without_later(value: Any) -> Any:
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return to_plain(value)
+    return {
+        field.name: _without_later(getattr(value, field.name))
+        for field in dataclasses.fields(value)
+        if not _is_unset(field, getattr(value, field.name))
+    }
+
+
+def _is_unset(field: dataclasses.Field[Any], value: Any) -> bool:
+    """Whether a field came later and is at its default."""
+    made = field.default_factory
+    return bool(field.metadata.get("later")) and value == (
+        field.default if made is dataclasses.MISSING else made()
+    )
 
 
 def stage_key(config: Config, inputs: Inputs, stage: StageName, made_from: Mapping[str, str]) -> str:

@@ -19,6 +19,7 @@ from physplan.graph import EventChain, GraphError
 from physplan.keyframes import Keyframe
 from physplan.perception.preview import save_previews
 from physplan.pipeline import stages
+from physplan.pipeline.checking import check_video
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.forecast import memory_needed
 from physplan.pipeline.methods import STORYBOARD, guidance_of
@@ -46,18 +47,20 @@ class Stage:
     make: Callable[[Run], Made]
     made_from: Callable[[Run], Sequence[Path]]
     own_hand: bool = False  # whether people are meant to change its files
+    leaf: bool = False  # whether nothing is made from its files
     last_use_of: tuple[str, ...] = ()  # models that no later stage needs
 
 
 def do_stage(run: Run, stage: Stage) -> None:
     folder = run.folder
-    key, sources = _key(run, stage)
+    key, sources = key_of(run, stage)
     if stage.own_hand:
         _refuse_changed(run, stage, key)
     if folder.is_done(stage.name, key):
         run.on_event(RunEvent(stage=stage.name, kind="kept"))
         return
-    folder.forget([*reversed(layout.STAGES[layout.STAGES.index(stage.name) :])])
+    later = [] if stage.leaf else layout.STAGES[layout.STAGES.index(stage.name) + 1 :]
+    folder.forget([*reversed((stage.name, *later))])
     run.on_event(RunEvent(stage=stage.name, kind="started"))
     folder.log(f"{stage.name}: started")
     started, memory = time.monotonic(), PeakMemory(run.config.runtime.device)
@@ -84,7 +87,7 @@ def do_stage(run: Run, stage: Stage) -> None:
     run.on_event(RunEvent(stage=stage.name, kind="finished", message="; ".join(notes)))
 
 
-def _key(run: Run, stage: Stage) -> tuple[str, dict[str, str]]:
+def key_of(run: Run, stage: Stage) -> tuple[str, dict[str, str]]:
     """What decides a stage: settings, and the files it is made from with their hashes."""
     sources = {
         path.relative_to(run.folder.path).as_posix(): file_digest(path) or "" for path in stage.made_from(run)
@@ -193,16 +196,15 @@ def _latents(run: Run) -> Made:
     config, tell = run.config, run.tell("latents")
     needed = memory_needed(run)
     tell(f"loading the video model {config.video.model}" + (f", memory {needed}" if needed else ""))
-    guided_by = sketch = None
+    guided_by = None
+    sketch = _sketch_of(run) if run.from_sketch else None
     if run.steered:
         guided_by = Guide(
             chain=load_plan(run),
             evidence=layout.load_evidence(run.folder.path),
             config=guidance_of(run.inputs.method, config),
         )
-    elif run.guided:
-        sketch = _sketch(run)
-    checkpoint = CheckpointFile(run.folder / layout.SAMPLING, _key(run, LATENTS)[0])
+    checkpoint = CheckpointFile(run.folder / layout.SAMPLING, key_of(run, LATENTS)[0])
     sampled = make_latents(
         config,
         run.backends,
@@ -219,9 +221,6 @@ def _latents(run: Run) -> Made:
     save_latents(path, sampled.latents, sampled.layout)
     write_json(losses, sampled.losses)
     files = [path, losses]
-    if sketch is not None:
-        files.append(run.folder / layout.SKETCH)
-        write_video(files[-1], sketch.frames, fps=config.video.fps or 8)
     if run.steered:
         files.append(run.folder / layout.TIMES)
         write_json(files[-1], sampled.seconds)
@@ -229,20 +228,37 @@ def _latents(run: Run) -> Made:
         regions = {label: region.float().contiguous() for label, region in sampled.regions.items()}
         save_tensors(files[-1], regions)
     checkpoint.remove()  # after the latents are on disk
-    drawn = () if sketch is None else sketch.notes
-    return files, [*sampled.notes, *drawn, *video_model(config.video.model).doubts(run.picture.image.size)]
+    return files, [*sampled.notes, *video_model(config.video.model).doubts(run.picture.image.size)]
 
 
-def _sketch(run: Run) -> Sketch:
+def _sketch(run: Run) -> Made:
+    """To look at, seconds after the keyframes; the sampling makes it again where it goes on later."""
+    run.tell("sketch")("drawing the plan in motion")
+    try:
+        sketch = make_sketch(load_plan(run), layout.load_evidence(run.folder.path))
+    except PhysPlanError as error:
+        if run.from_sketch:
+            raise
+        return [], [f"the plan could not be sketched: {error}"]
+    shown = _as_given(run, sketch.frames)
+    files = [run.folder / layout.SKETCH, run.folder / layout.SKETCH_STRIP]
+    write_video(files[0], shown, fps=run.config.video.fps or 8)
+    _write_strip(run, files[1], ("sketch", shown))
+    if run.from_sketch:
+        run.sketched.append(sketch)
+    return files, list(sketch.notes)
+
+
+def _sketch_of(run: Run) -> Sketch:
+    if run.sketched:
+        return run.sketched.pop()
     return make_sketch(load_plan(run), layout.load_evidence(run.folder.path))
 
 
 def _storyboard(run: Run) -> Made:
     """The sketch itself as the video: no video model is loaded."""
     run.tell("video")("drawing the storyboard")
-    sketch = _sketch(run)
-    files, notes = _write_video(run, sketch.frames)
-    return files, [*notes, *sketch.notes]
+    return _write_video(run, _sketch_of(run).frames)
 
 
 def _video(run: Run) -> Made:
@@ -252,7 +268,7 @@ def _video(run: Run) -> Made:
 
 
 def _write_video(run: Run, frames: Tensor) -> Made:
-    shown = frames if run.fit.mode == "crop" else run.fit.undo(frames, run.picture.image)
+    shown = _as_given(run, frames)
     about = {"method": run.inputs.method, "prompt": run.inputs.prompt, "video": run.config.video.model}
     metadata = run_metadata(seed=run.inputs.seed, preset=run.config.preset, **about)
     video, exact = run.folder / layout.VIDEO, run.folder / layout.EXACT_VIDEO
@@ -261,16 +277,43 @@ def _write_video(run: Run, frames: Tensor) -> Made:
         write_video(path, pixels, fps=run.config.video.fps or 8, metadata=metadata)
     strip = run.folder / layout.STRIP
     rows: list[tuple[str, Frames]] = [("video", shown)]
+    if run.inputs.method != STORYBOARD and (run.folder / layout.SKETCH).exists():
+        rows.insert(0, ("sketch", layout.load_video(run.folder.path, layout.SKETCH).frames))
+    _write_strip(run, strip, *rows)
+    return [video, exact, strip], []
+
+
+def _as_given(run: Run, frames: Tensor) -> Tensor:
+    """In the shape of the picture that was given."""
+    return frames if run.fit.mode == "crop" else run.fit.undo(frames, run.picture.image)
+
+
+def _write_strip(run: Run, path: Path, *rows: tuple[str, Frames]) -> None:
+    """Films of one length under the keyframes, where there are any."""
     anchors: tuple[int, ...] = ()
     if run.guided:
         anchors = load_plan(run).anchors
-        states: list[Image.Image | None] = [None] * len(frames)
+        states: list[Image.Image | None] = [None] * len(rows[0][1])
         states[0] = run.frame
         for anchor, image in zip(anchors, load_keyframes(run), strict=True):
             states[anchor] = image
-        rows.insert(0, ("keyframes", states))
-    contact_sheet(rows, strip, marked=anchors, title=run.inputs.prompt)
-    return [video, exact, strip], []
+        rows = (("keyframes", states), *rows)
+    contact_sheet(rows, path, marked=anchors, title=run.inputs.prompt)
+
+
+def _verdict(run: Run) -> Made:
+    run.tell("verdict")("looking for every edit in the video")
+    evidence = layout.load_evidence(run.folder.path) if run.guided else None
+    frames = layout.load_video(run.folder.path).frames
+    found = check_video(run, load_plan(run) if run.planned else None, evidence, frames)
+    path = run.folder / layout.VERDICT
+    write_json(path, found.to_json())
+    return [path], []
+
+
+def _judged_from(run: Run) -> list[Path]:
+    plan = [run.folder / layout.PLAN] if run.planned else []
+    return [run.folder / layout.EXACT_VIDEO, *plan, *_sampled_from(run)[1:]]
 
 
 def load_plan(run: Run) -> EventChain:
@@ -297,15 +340,15 @@ KEYFRAMES = Stage(
     "keyframes", _keyframes, lambda run: [run.folder / layout.PLAN], own_hand=True, last_use_of=("editor",)
 )
 EVIDENCE = Stage("evidence", _evidence, _keyframe_files, last_use_of=("segmenter",))
+SKETCH = Stage("sketch", _sketch, _sampled_from, leaf=True)
 LATENTS = Stage("latents", _latents, _sampled_from)
 VIDEO = Stage("video", _video, lambda run: [run.folder / layout.LATENTS])
-GUIDED = (PLAN, KEYFRAMES, EVIDENCE, LATENTS, VIDEO)
-UNGUIDED = (LATENTS, VIDEO)
-STORYBOARDED = (PLAN, KEYFRAMES, EVIDENCE, Stage("video", _storyboard, _sampled_from))
+VERDICT = Stage("verdict", _verdict, _judged_from)
+BY_NAME = {stage.name: stage for stage in (PLAN, KEYFRAMES, EVIDENCE, SKETCH, LATENTS, VIDEO, VERDICT)}
+STORYBOARDED = Stage("video", _storyboard, _sampled_from)
 
 
 def stages_of(run: Run) -> tuple[Stage, ...]:
     """The stages of the run's method, in order."""
-    if run.inputs.method == STORYBOARD:
-        return STORYBOARDED
-    return GUIDED if run.guided else UNGUIDED
+    own = {"video": STORYBOARDED} if run.inputs.method == STORYBOARD else {}
+    return tuple(own.get(name) or BY_NAME[name] for name in run.stages)

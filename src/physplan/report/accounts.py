@@ -64,6 +64,8 @@ def again_section(run: RunFiles) -> str:
         f"    --prompt {quote(about.prompt)} \\\n"
         f"    --seed {about.seed} --method {quote(about.method)} -o again"
     )
+    if about.attempts > 1:
+        command += f" --attempts {about.attempts}"
     if about.plan:
         command += f" --plan {layout.PLAN}"
     versions = ", ".join(f"{name} {version}" for name, version in about.versions.items())

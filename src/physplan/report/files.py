@@ -14,7 +14,9 @@ from physplan.foreign import inside, read_file
 from physplan.graph import EventChain
 from physplan.perception import Evidence
 from physplan.runs import RunFolder, layout
-from physplan.runs.records import KeyframeRecord, RunRecord, read_from
+from physplan.runs.records import Attempt, KeyframeRecord, RunRecord, read_from
+from physplan.runs.verdicts import verdict_of
+from physplan.verify.verdict import Checked
 
 MAX_EMBEDDED = 500_000_000  # bytes of a video in the page
 
@@ -58,6 +60,18 @@ class RunFiles:
         return list(layout.load_losses(self.folder.path)["steps"]) if self.has("latents") else []
 
     @cached_property
+    def repeats(self) -> tuple[int, int]:
+        """Guided repeats: done, and allowed by the schedule."""
+        found = layout.load_losses(self.folder.path) if self.has("latents") else {"steps": []}
+        done = len(found["steps"])
+        planned = found.get("planned_repeats")
+        return done, planned if isinstance(planned, int) else done
+
+    @cached_property
+    def attempts(self) -> tuple[Attempt, ...]:
+        return layout.load_attempts(self.folder.path) if self.has("latents") else ()
+
+    @cached_property
     def regions(self) -> dict[str, Tensor]:
         return layout.load_regions(self.folder.path) if self.has("latents") else {}
 
@@ -71,6 +85,10 @@ class RunFiles:
         if self.chain is not None and max(self.chain.anchors) >= len(frames):
             raise self._unfit(name)
         return frames
+
+    @cached_property
+    def verdict(self) -> Checked:
+        return verdict_of(self.folder)
 
     def picture(self, name: str) -> Image.Image:
         return layout.load_picture(self.folder.path, name)

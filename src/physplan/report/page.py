@@ -9,8 +9,9 @@ from physplan.files import write_atomic
 from physplan.report.accounts import again_section, cost_section
 from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
+from physplan.report.judgement import attempts_section, verdict_box, verdict_section
 from physplan.report.pictures import embed, embed_bytes
-from physplan.report.steering import regions_section, terms_section
+from physplan.report.steering import regions_section, repeats_words, terms_section
 from physplan.report.story import keyframes_section, picture_section, plan_section
 from physplan.runs import RunFolder, layout
 from physplan.video.fit import Fit
@@ -34,6 +35,8 @@ def page(run: RunFiles) -> str:
     prompt = escape(run.about.prompt)
     sections = [
         ("result", "The video", _result(run)),
+        ("verdict", "Does it show the plan?", verdict_section(run)),
+        ("attempts", "The attempts", attempts_section(run)),
         ("picture", "What is in the picture", picture_section(run)),
         ("plan", "What happens, and why", plan_section(run)),
         ("keyframes", "The states as pictures", keyframes_section(run)),
@@ -52,7 +55,7 @@ def page(run: RunFiles) -> str:
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{POLICY}<title>{prompt}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><style>{style}</style></head>'
-        f"<body><main><h1>“{prompt}”</h1>{_facts(run)}{_notes(run)}<nav>{links}</nav>{body}</main></body></html>\n"
+        f"<body><main><h1>“{prompt}”</h1>{_facts(run)}{verdict_box(run)}{_notes(run)}<nav>{links}</nav>{body}</main></body></html>\n"
     )
 
 
@@ -61,19 +64,21 @@ def _facts(run: RunFiles) -> str:
     size = f"{settings.get('video.width')} x {settings.get('video.height')}"
     facts = {
         "method": run.about.method,
-        "seed": run.about.seed,
+        "seed": next((one.seed for one in run.attempts if one.chosen), run.about.seed),
+        "guided repeats": repeats_words(run),
         "video model": settings.get("video.model"),
         "frames": f"{settings.get('video.num_frames')} of {size}",
         "plan": "given" if run.about.plan else "made by the reasoner" if run.chain else "none",
         "reasoner": settings.get("reasoner.model") or settings.get("reasoner.name"),
     }
+    facts = {name: fact for name, fact in facts.items() if fact != ""}
     return (
         f"<ul class='facts'>{''.join(f'<li>{k} <b>{escape(str(v))}</b></li>' for k, v in facts.items())}</ul>"
     )
 
 
 def _notes(run: RunFiles) -> str:
-    """What is off; and, where nothing is, what was looked at and what was not."""
+    """What is off before the video was sampled."""
     records = [record for stage in layout.STAGES if (record := run.folder.record(stage))]
     notes = [note for record in records for note in record.notes if note != GIVEN]
     notes = [*filter(None, [_cut_off(run)]), *notes]
@@ -85,12 +90,8 @@ def _notes(run: RunFiles) -> str:
         listed = f"Worth knowing:<ul>{entries}</ul>" if notes else ""
         return f'<div class="notes">{unfinished}{listed}</div>'
     if not (run.keyframes and run.evidence):
-        told = "No plan guided this video, so nothing in it was checked."
-        return f'<div class="notes plain">{told}</div>'
-    return (
-        '<div class="notes fine">Every object was found, and every keyframe passed its check. Whether the '
-        "video does what the keyframes show is not checked: look at it beside them below.</div>"
-    )
+        return ""
+    return '<div class="notes plain">Every object was found, and every keyframe passed its check.</div>'
 
 
 def _cut_off(run: RunFiles) -> str | None:
@@ -101,13 +102,25 @@ def _cut_off(run: RunFiles) -> str | None:
     return Fit(mode="crop", source=sizes[0], target=sizes[1]).warning()
 
 
+def _sketch(run: RunFiles) -> str:
+    """As long as the video and started with it, so that both play in step."""
+    if not run.has("sketch") or not (run.folder / layout.SKETCH).exists():
+        return ""
+    film = embed_bytes(run.content(layout.SKETCH), "video/mp4")
+    return (
+        f'<figure><video src="{film}" aria-label="the plan in motion" autoplay loop muted controls '
+        "playsinline></video><figcaption>The plan in motion: a sketch from the first frame "
+        "and the keyframes, before any video model ran</figcaption></figure>"
+    )
+
+
 def _result(run: RunFiles) -> str:
     first = embed(run.picture(layout.FRAME))
     given = (
         f'<figure><img src="{first}" alt="the first frame"><figcaption>The first frame</figcaption></figure>'
     )
     if not run.has("video"):
-        return f'<div class="pair">{given}</div>'
+        return f'<div class="pair">{given}{_sketch(run)}</div>'
     video = embed_bytes(run.content(layout.VIDEO), "video/mp4")
     words = escape(f"the video: {run.about.prompt}")
     made = (
@@ -115,13 +128,11 @@ def _result(run: RunFiles) -> str:
         "<figcaption>The video made from it</figcaption></figure>"
     )
     strip = embed_bytes(run.content(layout.STRIP), "image/png")
-    under = (
-        "Frames of the video under the keyframes they were steered to; events end at the framed numbers."
-        if run.keyframes
-        else "Frames of the video."
-    )
+    under = "Frames of the video."
+    if run.keyframes:
+        under = "Keyframes, sketch and video at the same frames; events end at the framed numbers."
     return (
-        f'<div class="pair">{given}{made}</div><p></p>'
+        f'<div class="pair">{given}{_sketch(run)}{made}</div><p></p>'
         f'<div class="scroll"><img class="strip" src="{strip}" alt="frames of the video in a row"></div>'
         f'<p class="caption">{under}</p>'
     )

@@ -13,6 +13,12 @@ from physplan.runs import layout
 KEEP = "keep"  # the term of what no edit names
 
 
+def repeats_words(run: RunFiles) -> str:
+    """How many guided repeats there were, and how many there might have been; empty where none."""
+    done, planned = run.repeats
+    return "" if not planned else str(done) if done >= planned else f"{done} of at most {planned}"
+
+
 def terms_section(run: RunFiles) -> str:
     if run.chain is None or not run.steps:
         return ""
@@ -30,9 +36,17 @@ def terms_section(run: RunFiles) -> str:
     return (
         '<p class="lead">What each edit asks of the video, measured on the frame at which its event ends, '
         "over the guided repeats of the sampling. Every line is scaled to its own largest value; the numbers "
-        f'are its first and its last.{_explained(run)}</p><div class="charts">{charts}</div>'
+        f"are its first and its last.{_ended_early(run)}{_explained(run)}</p>"
+        f'<div class="charts">{charts}</div>'
         + (f'<p class="caption">Left out:</p><ul class="rule">{left_out}</ul>' if left_out else "")
     )
+
+
+def _ended_early(run: RunFiles) -> str:
+    done, planned = run.repeats
+    if done >= planned:
+        return ""
+    return f" {done} of at most {planned} repeats were done: in a step they end when every term is satisfied."
 
 
 def _explained(run: RunFiles) -> str:

@@ -6,10 +6,12 @@ plan.json                       the event chain
 keyframes/1.png ...  keyframes.json   drawings, instructions, what the check found
 evidence.safetensors  evidence/*.png  masks and depth, to compute with and to look at
 latents.safetensors  losses.json  regions.safetensors   the sampled video, before decoding
-sketch.mp4                      the plan as a crude animation, where the method starts from it
+sketch.mp4  sketch.png          the plan as a crude animation; some of its frames
 times.json                      seconds of previews, backpropagation and sampling
 video.mp4  video.mkv  strip.png the video; without loss; some of its frames
+verdict.json                    whether the video shows what the plan says: docs/verify.md
 report.html  failure.json       all of it on one page; why the run did not end, if it did not
+attempts.json  attempts/seed0/ ...    what became of each attempt; each is a run of its own
 preview.png  sampling.safetensors   refreshed while sampling; a sampling that was cut off goes on from it
 calls/  drawings/               answers and pictures that need not be paid for again, with the ledger
 stages/*.json  log.txt  .lock   what is done, and when; held by the process at work
@@ -19,13 +21,21 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from physplan.errors import PhysPlanError
 from physplan.foreign import inside
 from physplan.graph.errors import GraphError
 from physplan.graph.reading import read_list, read_object, read_string
-from physplan.runs.records import LIMITS, KeyframeRecord, RunRecord, check_losses, load_json, read_from
+from physplan.runs.records import (
+    LIMITS,
+    Attempt,
+    KeyframeRecord,
+    RunRecord,
+    check_losses,
+    load_json,
+    read_from,
+)
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -33,10 +43,11 @@ if TYPE_CHECKING:
 
     from physplan.graph import EventChain
     from physplan.perception import Evidence
+    from physplan.verify import Checked
     from physplan.video.files import Video
 
-StageName = Literal["plan", "keyframes", "evidence", "latents", "video"]
-STAGES: tuple[StageName, ...] = ("plan", "keyframes", "evidence", "latents", "video")
+StageName = Literal["plan", "keyframes", "evidence", "sketch", "latents", "video", "verdict"]
+STAGES: tuple[StageName, ...] = get_args(StageName)
 
 RUN, CONFIG = "run.json", "config.yaml"
 INPUT, FRAME = "input.png", "frame.png"
@@ -44,21 +55,28 @@ PLAN, UNFINISHED_PLAN = "plan.json", "plan.unfinished.json"
 KEYFRAMES, KEYFRAMES_FOLDER = "keyframes.json", "keyframes"
 EVIDENCE, EVIDENCE_FOLDER = "evidence.safetensors", "evidence"
 LATENTS, LOSSES, REGIONS = "latents.safetensors", "losses.json", "regions.safetensors"
-TIMES, SKETCH = "times.json", "sketch.mp4"
-VIDEO, EXACT_VIDEO, STRIP = "video.mp4", "video.mkv", "strip.png"
+TIMES, SKETCH, SKETCH_STRIP = "times.json", "sketch.mp4", "sketch.png"
+ATTEMPTS, ATTEMPTS_FOLDER = "attempts.json", "attempts"
+VIDEO, EXACT_VIDEO, STRIP, VERDICT = "video.mp4", "video.mkv", "strip.png", "verdict.json"
 REPORT, PREVIEW, LOG, LOCK = "report.html", "preview.png", "log.txt", ".lock"
 FAILURE, SAMPLING = "failure.json", "sampling.safetensors"
 CALLS, LEDGER, DRAWINGS, RECORDS = "calls", "calls/ledger.jsonl", "drawings", "stages"
-FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS)
+FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS, ATTEMPTS_FOLDER)
 FILES = (
     *(RUN, CONFIG, INPUT, FRAME, PLAN, UNFINISHED_PLAN, KEYFRAMES, EVIDENCE, LATENTS, LOSSES, REGIONS),
-    *(TIMES, SKETCH, VIDEO, EXACT_VIDEO, STRIP, REPORT, PREVIEW, LOG, LOCK, FAILURE, SAMPLING),
+    *(TIMES, SKETCH, SKETCH_STRIP, ATTEMPTS, VIDEO, EXACT_VIDEO, STRIP, VERDICT, REPORT, PREVIEW, LOG),
+    *(LOCK, FAILURE, SAMPLING),
 )
 
 
 def keyframe(number: int | str) -> str:
     """The drawing of the state after event `number`, counted from 1."""
     return f"{KEYFRAMES_FOLDER}/{number}.png"
+
+
+def attempt(seed: int) -> str:
+    """The folder of the attempt with this seed."""
+    return f"{ATTEMPTS_FOLDER}/seed{seed}"
 
 
 def record(stage: str) -> str:
@@ -143,6 +161,22 @@ def event_of(label: str) -> int | None:
     """The event's number, from 1, that a term's label begins with."""
     found = re.match(r"event ([1-9]\d{0,5}),", label)
     return int(found[1]) if found else None
+
+
+def load_attempts(folder: Path) -> tuple[Attempt, ...]:
+    """In their order; none where one sampling was all that was asked for."""
+    if not inside(folder, ATTEMPTS).exists():
+        return ()
+    with read_from(folder / ATTEMPTS):
+        entries = read_list(load_json(folder, ATTEMPTS), "$", LIMITS.max_nodes)
+        return tuple(Attempt.from_json(entry, f"$[{i}]") for i, entry in enumerate(entries))
+
+
+def load_verdict(folder: Path) -> Checked:
+    from physplan.verify.reading import read_verdict
+
+    with read_from(folder / VERDICT):
+        return read_verdict(load_json(folder, VERDICT))
 
 
 def load_video(folder: Path, name: str = EXACT_VIDEO) -> Video:

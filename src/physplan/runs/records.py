@@ -48,6 +48,7 @@ class RunRecord:
     seed: int
     plan: str | None  # the hash of a plan that was given
     keyframes: str | None  # the hash of keyframes that were given
+    attempts: int  # at most so many seeds
     identity: Mapping[str, Any]
     versions: Mapping[str, str]
 
@@ -62,6 +63,7 @@ class RunRecord:
             seed=read_integer(given["seed"], "$.inputs.seed"),
             plan=read_string(given["plan"], "$.inputs.plan") if "plan" in given else None,
             keyframes=read_string(given["keyframes"], "$.inputs.keyframes") if "keyframes" in given else None,
+            attempts=read_integer(given.get("attempts", 1), "$.inputs.attempts"),
             identity=_object(fields["identity"], "$.identity"),
             versions=_texts_by_name(fields["versions"], "$.versions"),
         )
@@ -89,6 +91,28 @@ class KeyframeRecord:
             attempts=read_integer(fields["attempts"], f"{at}.attempts"),
             drift=read_number(fields["drift"], f"{at}.drift"),
             problems=_texts(fields["problems"], f"{at}.problems"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """An entry of attempts.json: one seed, what its video was found to be, and whether it is the run's."""
+
+    seed: int
+    verdict: str
+    score: float | None  # None: not checked
+    seconds: float
+    chosen: bool
+
+    @classmethod
+    def from_json(cls, value: object, at: str) -> Attempt:
+        fields = _fields(value, at, "seed", "verdict", "seconds", "chosen")
+        return cls(
+            seed=read_integer(fields["seed"], f"{at}.seed"),
+            verdict=read_string(fields["verdict"], f"{at}.verdict", 80),
+            score=read_number(fields["score"], f"{at}.score") if "score" in fields else None,
+            seconds=read_number(fields["seconds"], f"{at}.seconds"),
+            chosen=fields["chosen"] is True,
         )
 
 

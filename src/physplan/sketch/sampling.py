@@ -16,10 +16,11 @@ from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.sketch.compose import Sketch
+from physplan.video.checkpoint import Checkpoint
 from physplan.video.frames import FrameLayout
 from physplan.video.noise import keep_frozen
 from physplan.video.protocol import Conditioning, VideoModel
-from physplan.video.sampling import OnStep, reverse_step
+from physplan.video.sampling import OnStep, sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +50,14 @@ CLOCKS: Mapping[str, Clocks] = {
 }
 
 
-def clocks_of(family: str) -> Clocks:
-    try:
-        return CLOCKS[family]
-    except KeyError:
-        raise PhysPlanError(
-            f"There are no clocks for the video family {family!r}: give weak and strong."
-        ) from None
+def clocks_of(family: str, *, weak: float | None = None, strong: float | None = None) -> Clocks:
+    """The family's own, but for what is given."""
+    if weak is not None and strong is not None:
+        return Clocks(weak=weak, strong=strong)
+    if family not in CLOCKS:
+        raise PhysPlanError(f"There are no clocks for the video family {family!r}: give weak and strong.")
+    own = CLOCKS[family]
+    return Clocks(weak=own.weak if weak is None else weak, strong=own.strong if strong is None else strong)
 
 
 def latent_masks(masks: Tensor, layout: FrameLayout, size: tuple[int, int]) -> Tensor:
@@ -67,40 +69,44 @@ def latent_masks(masks: Tensor, layout: FrameLayout, size: tuple[int, int]) -> T
     return found[None, None]
 
 
-@torch.no_grad()
-def sketched_sample(
-    model: VideoModel,
-    conditioning: Conditioning,
-    clean: Tensor,
-    masks: Tensor,
-    *,
-    weak: int,
-    strong: int,
-    on_step: OnStep | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """Clean latents [1, C, n, h, w] from the sketch's, `clean`, and its masks bool [1, 1, n, h, w].
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SketchStart:
+    """The sketch's clean latents [1, C, n, h, w], noised with the run's own noise, and its masks
+    bool [1, 1, n, h, w]. With `first` 0 and empty masks this is the unguided loop, to the bit."""
 
-    With weak 0 and empty masks this is the unguided loop, to the bit: the sketch's noise is the run's own.
-    """
-    z, noise = conditioning.latents, conditioning.noise
-    clean, masks = clean.to(z), masks.to(z.device)
-    drawn = z / noise.sigma(0)
+    conditioning: Conditioning
+    clean: Tensor
+    masks: Tensor
+    first: int  # the weak clock
+    free: int  # the strong clock
 
-    def noised(n: int) -> Tensor:
-        return keep_frozen(noise.frozen, conditioning.latents, noise.add_noise(clean, n, drawn))
+    def enter(self, z: Tensor, n: int) -> Tensor:
+        if 0 < n == self.first:
+            z = self.noised(z, n)
+        return torch.where(self.masks.to(z.device), self.noised(z, n), z) if n < self.free else z
 
-    if weak > 0:
-        z = noised(weak)
-    for n in range(weak, noise.num_steps):
-        if n < strong:
-            z = torch.where(masks, noised(n), z)
-        prediction = model.predict(z, n, conditioning)
-        estimate = noise.clean_estimate(z, prediction, n)
-        z = reverse_step(noise, z, prediction, n, generator)
-        if on_step is not None and on_step(n, z, estimate) is False:
-            return estimate
-    return z
+    def noised(self, like: Tensor, n: int) -> Tensor:
+        begun, noise = self.conditioning.latents, self.conditioning.noise
+        noisy = noise.add_noise(self.clean.to(like), n, begun / noise.sigma(0))
+        return keep_frozen(noise.frozen, begun, noisy)
+
+
+def sketch_start(
+    model: VideoModel, conditioning: Conditioning, sketch: Sketch, clocks: Clocks | None = None
+) -> SketchStart:
+    """Encode the sketch; hold it where the plan acts and where nothing may change."""
+    layout = conditioning.layout
+    frames = _resized(sketch.frames, conditioning.height, conditioning.width)
+    if len(frames) != layout.num_frames:
+        raise PhysPlanError(
+            f"The sketch has {len(frames)} frames but the video {layout.num_frames}: plan for as many."
+        )
+    size = (conditioning.latents.shape[-2], conditioning.latents.shape[-1])
+    first, free = (clocks or clocks_of(model.name)).steps(conditioning.noise.num_steps)
+    with torch.no_grad():
+        clean = model.encode_frames(frames, layout)
+    masks = latent_masks(sketch.masks | sketch.kept[None], layout, size)
+    return SketchStart(conditioning=conditioning, clean=clean, masks=masks, first=first, free=free)
 
 
 def sample_from_sketch(
@@ -111,21 +117,11 @@ def sample_from_sketch(
     clocks: Clocks | None = None,
     on_step: OnStep | None = None,
     generator: torch.Generator | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Tensor:
-    """The method `sketch`: encode the sketch, hold it where the plan acts and where nothing may change."""
-    layout = conditioning.layout
-    frames = _resized(sketch.frames, conditioning.height, conditioning.width)
-    if len(frames) != layout.num_frames:
-        raise PhysPlanError(
-            f"The sketch has {len(frames)} frames but the video {layout.num_frames}: plan for as many."
-        )
-    clean = model.encode_frames(frames, layout)
-    size = (conditioning.latents.shape[-2], conditioning.latents.shape[-1])
-    held = latent_masks(sketch.masks | sketch.kept[None], layout, size)
-    weak, strong = (clocks or clocks_of(model.name)).steps(conditioning.noise.num_steps)
-    return sketched_sample(
-        model, conditioning, clean, held, weak=weak, strong=strong, on_step=on_step, generator=generator
-    )
+    """The method `sketch`."""
+    start = sketch_start(model, conditioning, sketch, clocks)
+    return sample(model, conditioning, on_step, generator=generator, checkpoint=checkpoint, start=start)
 
 
 def _resized(frames: Tensor, height: int, width: int) -> Tensor:

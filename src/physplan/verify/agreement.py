@@ -17,6 +17,7 @@ BLUR = 0.012  # of the height: edges a pixel off are no other outcome
 class Agreement:
     reached: float  # 1: the change is there, 0: nothing happened, or something else did
     stray: float  # share of the rest that has changed by itself
+    shown: bool = True  # whether the keyframe changes anything there
 
 
 def soften(frames: Tensor) -> Tensor:
@@ -48,5 +49,7 @@ def agreement(first: Tensor, keyframe: Tensor, frame: Tensor, region: Tensor, ke
     rest = ~changed & ~kept
     meddled = rest & (torch.minimum(to_first, to_key) > 2 * CHANGED)
     return Agreement(
-        reached=reached, stray=float(meddled.sum() / changed.sum().clamp_min(0.005 * rest.numel()))
+        reached=reached,
+        stray=float(meddled.sum() / changed.sum().clamp_min(0.005 * rest.numel())),
+        shown=bool(changed.any()),
     )

@@ -37,8 +37,10 @@ def by_keyframes(
         whole, last = seen(list(acting), key, picture, times), index + 1 == len(chain.events)
         edits = []
         for edit in event.net_edits:
-            ids = [id for id in edit.targets() if id in acting and (id in first.masks or id in picture.masks)]
-            per_frame = seen(ids, key, picture, times) if ids else {}
+            ids = [id for id in edit.targets() if id in acting]
+            found_ids = [id for id in ids if id in first.masks or id in picture.masks]
+            lost = any(id in event.graph for id in ids if id not in found_ids)  # nobody has ever seen it
+            per_frame = seen(found_ids, key, picture, times) if found_ids and not lost else {}
             edits.append(_edit_found(edit, per_frame, times, last, limits))
         value, stray = _overall(whole, last)
         found.append(event_found(index, event.anchor, value, stray, edits, limits))
@@ -54,7 +56,7 @@ def _overall(seen: Seen, last: bool) -> tuple[float, float]:
 
 
 def _edit_found(edit: GraphEdit, seen: Seen, times: range, last: bool, limits: Limits) -> EditFound:
-    if not seen:
+    if not any(found.shown for found in seen.values()):  # the keyframe does not show it either
         return EditFound(
             edit=str(edit), objects=edit.targets(), value=None, frame=times[-1], verdict="doubtful"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -36,12 +37,23 @@ class Perception:
     encoder: FeatureEncoder
 
 
+class Eyes(Protocol):
+    """Each is asked for when it is needed: with keyframes nothing is segmented."""
+
+    @property
+    def segmenter(self) -> Segmenter: ...
+    @property
+    def depth(self) -> DepthEstimator: ...
+    @property
+    def encoder(self) -> FeatureEncoder: ...
+
+
 @torch.no_grad()
 def verify_video(
     chain: EventChain,
     frames: Tensor,
     *,
-    perception: Perception,
+    perception: Eyes,
     first_frame: Tensor | None = None,
     evidence: Evidence | None = None,
     limits: Limits | None = None,
@@ -67,10 +79,13 @@ def verify_video(
         else by_sight(chain, first, frames, perception.segmenter, perception.depth, limits)
     )
     score = _score(events, kept, limits)
+    found = answer(score, limits.holds, limits.fails)
+    if found == "holds" and all(edit.value is None for edit in events[-1].edits):
+        found = "doubtful"  # nothing that should be there was there to be compared
     motion = smoothness(video_features(frames, perception.encoder)).to_json()
     motion |= {back_end.name: back_end(frames) for back_end in scores}
     return Verdict(
-        verdict=answer(score, limits.holds, limits.fails),
+        verdict=found,
         score=score,
         compared_with="plan" if evidence is None else "keyframes",
         events=events,

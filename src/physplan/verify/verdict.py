@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Answer = Literal["holds", "doubtful", "fails"]
+NOT_CHECKED: Literal["not checked"] = "not checked"
 SCHEMA = "physplan.verdict/1"
 
 
@@ -90,11 +91,36 @@ class Verdict:
     def sentence(self) -> str:
         """The verdict for people: what is wrong first."""
         wrong = [
-            f"event {event.event}: {edit.edit} {edit.verdict}"
+            f"event {event.event}, {edit.edit} {'is doubtful' if edit.verdict == 'doubtful' else 'fails'}"
             for event in self.events
             for edit in event.edits
             if edit.verdict != "holds"
         ]
         changed = [f"{b.object} changed" for b in self.bystanders if not b.kept]
-        told = "; ".join([*wrong, *changed]) or "every edit is seen and the rest is kept"
-        return f"The video {self.verdict if self.verdict != 'doubtful' else 'is doubtful'}: {told}."
+        told = "; ".join([*wrong, *changed])
+        if self.verdict == "holds":
+            return (
+                f"The video holds{f', but {told}' if told else ': every edit is seen and the rest is kept'}."
+            )
+        reason = told or "too little of it is seen, or too much else has changed"
+        return f"The video {'is doubtful' if self.verdict == 'doubtful' else 'fails'}: {reason}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotChecked:
+    """What a video has instead of a verdict where nobody could judge it."""
+
+    reason: str
+
+    @property
+    def verdict(self) -> Literal["not checked"]:
+        return NOT_CHECKED
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, "verdict": NOT_CHECKED, "reason": self.reason}
+
+    def sentence(self) -> str:
+        return f"The video was not checked: {self.reason}."
+
+
+Checked = Verdict | NotChecked

@@ -28,7 +28,9 @@ from physplan.files import TEMPORARY, atomic_path, sync_folder
 from physplan.foreign import read_file
 from physplan.pictures import open_picture
 from physplan.video.gif import add_comment, read_comment, with_palette
+from physplan.video.opened import MAX_FRAMES, decode, open_video
 
+MAX_PIXELS = 300_000_000  # of a whole video: as floating point numbers they take 3.6 GB
 FRAMES_INDEX = "frames.json"
 
 
@@ -80,21 +82,16 @@ def read_video(path: Path) -> Video:
     path = Path(path)
     if path.is_dir():
         return _read_folder(path)
-    import av
-
-    try:
-        with av.open(str(path)) as container:
-            stream = container.streams.video[0]
-            pixels = np.stack([f.to_ndarray(format="rgb24") for f in container.decode(stream)])
-            notes = container.metadata
-            metadata = _parse(notes.get("comment") or notes.get("COMMENT") or read_comment(path))
-            rate = stream.average_rate or stream.guessed_rate
-    except FileNotFoundError as error:
-        raise PhysPlanError(f"There is no video {path}.") from error
-    except (av.FFmpegError, OSError, IndexError, ValueError) as error:
-        raise PhysPlanError(f"{path} cannot be read as a video ({error}): make it again.") from error
+    with open_video(path) as container:
+        stream = container.streams.video[0]
+        pixels = [frame.to_ndarray(format="rgb24") for frame in decode(container, path, pixels=MAX_PIXELS)]
+        notes = container.metadata
+        metadata = _parse(notes.get("comment") or notes.get("COMMENT") or read_comment(path))
+        rate = stream.average_rate or stream.guessed_rate
+    if not pixels or any(frame.shape != pixels[0].shape for frame in pixels):
+        raise PhysPlanError(f"{path} holds no frames, or frames of several sizes: make it again.")
     fps = _rate(metadata.pop("fps", None), float(rate or 0))
-    frames = torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 255
+    frames = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2).float() / 255
     return Video(frames=frames, fps=fps, metadata=metadata)
 
 
@@ -173,12 +170,26 @@ def _read_folder(path: Path) -> Video:
     files = sorted(path.glob("frame_*.png"))
     if not files or not (path / FRAMES_INDEX).exists():
         raise PhysPlanError(f"{path} holds no frames written by PhysPlan (frame_0000.png, {FRAMES_INDEX}).")
-    pixels = np.stack([np.asarray(open_picture(file, min_side=1)) for file in files])
+    pixels = np.stack(_pictures(path, files))
     metadata = _parse(read_file(path / FRAMES_INDEX, limit=1_000_000).decode("utf-8", "replace"))
     fps = _rate(metadata.pop("fps", None), 0.0)
     return Video(
         frames=torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 255, fps=fps, metadata=metadata
     )
+
+
+def _pictures(path: Path, files: list[Path]) -> list[np.ndarray]:
+    found: list[np.ndarray] = []
+    for file in files:
+        found.append(np.asarray(open_picture(file, min_side=1)))
+        if found[-1].shape != found[0].shape:
+            raise PhysPlanError(f"{file} has another size than the first frame: make the frames again.")
+        if len(found) * found[0].size > 3 * MAX_PIXELS or len(files) > MAX_FRAMES:
+            raise PhysPlanError(
+                f"{path} has more than {MAX_FRAMES} frames or {MAX_PIXELS // 10**6} megapixels in all: "
+                "leave some out, or scale them down."
+            )
+    return found
 
 
 def _rate(said: object, otherwise: float) -> float:

@@ -82,6 +82,16 @@ class Fit:
         whole[..., -top : -top + frames.shape[-2], -left : -left + frames.shape[-1]] = frames
         return whole
 
+    def framed(self, frames: Tensor) -> Tensor:
+        """Undone frames at their place in the video, bars around them again; cropped ones as they are."""
+        width, height = self.target
+        if self.mode != "letterbox" or self.source == self.target:
+            return frames
+        canvas = frames.new_zeros(*frames.shape[:-2], height, width)
+        left, top = self._offset()
+        canvas[..., top : top + frames.shape[-2], left : left + frames.shape[-1]] = frames
+        return canvas
+
     def _offset(self) -> tuple[int, int]:
         """Where the scaled picture's corner lies on the video frame: negative when cropped."""
         return (self.target[0] - self.undone[0]) // 2, (self.target[1] - self.undone[1]) // 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -14,6 +15,24 @@ from physplan.video.protocol import Conditioning, NoiseFamily, VideoModel
 OnStep = Callable[[int, Tensor, Tensor], bool | None]
 
 
+class Start(Protocol):
+    """Where a sampling begins if not at noise, and what is put into its latents on the way."""
+
+    @property
+    def first(self) -> int:
+        """The first step that is done."""
+        ...
+
+    @property
+    def free(self) -> int:
+        """The first step from which nothing is put in any more."""
+        ...
+
+    def enter(self, z: Tensor, n: int) -> Tensor:
+        """The latents with which step n begins."""
+        ...
+
+
 @torch.no_grad()
 def sample(
     model: VideoModel,
@@ -22,8 +41,9 @@ def sample(
     *,
     generator: torch.Generator | None = None,
     checkpoint: Checkpoint | None = None,
+    start: Start | None = None,
 ) -> Tensor:
-    """Denoise from the initial noise to clean latents [1, C, F, H, W].
+    """Denoise from the initial noise, or from `start`, to clean latents [1, C, F, H, W].
 
     `generator` is the one that `prepare` drew the initial noise with; runs with an eta need it.
 
@@ -35,7 +55,10 @@ def sample(
     begun = resume(checkpoint, generator, z)
     if begun is not None:
         z = begun.latents
-    for n in range(begun.step if begun else 0, noise.num_steps):
+    first = start.first if start else 0
+    for n in range(begun.step if begun else first, noise.num_steps):
+        if start is not None:
+            z = start.enter(z, n)
         prediction = model.predict(z, n, conditioning)
         clean = noise.clean_estimate(z, prediction, n)
         z = reverse_step(noise, z, prediction, n, generator)

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from physplan.evaluation.tables import Table
 
 EXAMPLES = """\
+  physplan evaluate failures --result iq.json --generated videos/ --runs runs/ --study rating
+  physplan study serve rating                                     two people attribute each failed video
+  physplan study analyse rating --reported                        how far they agree, and the table of shares
   physplan evaluate failures --result iq.json --generated videos/ --runs runs/ --page rate.html
-      two people open rate.html, attribute each failed video, and save ratings-<name>.json
+      without a server: two people open rate.html and save ratings-<name>.json
   physplan evaluate failures --result iq.json --ratings ratings-a.json ratings-b.json
       how far they agree, what to discuss, and the table of shares
   physplan evaluate failures --result iq.json --ratings a.json b.json --resolved discussed.json --reported
@@ -39,6 +42,9 @@ def add_parser(subparsers: Any) -> None:
         "--result", type=Path, required=True, metavar="FILE", help="a result with scores per video"
     )
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the page for the raters")
+    parser.add_argument(
+        "--study", type=Path, metavar="DIR", help="write a folder for `physplan study serve`, for two raters"
+    )
     parser.add_argument("--generated", type=Path, metavar="DIR", help="the videos, for the page")
     parser.add_argument("--real", type=Path, metavar="DIR", help="real takes, for the page")
     parser.add_argument(
@@ -52,10 +58,21 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     failed = failed_videos(args)
+    title = f"Failure attribution, {args.result.stem}"
+    if args.study:
+        from physplan.foreign import plain
+        from physplan.study.rating import make_rating
+
+        make_rating(failed, args.study, title=title, show_guesses=args.show_guesses)
+        print(
+            plain(
+                f"{len(failed)} failed videos. Two people rate them with: physplan study serve {args.study}"
+            )
+        )
+        return 0
     if args.page:
         from physplan.evaluation.failures.page import write_page
 
-        title = f"Failure attribution, {args.result.stem}"
         write_page(failed, args.page, title=title, show_guesses=args.show_guesses)
         print(f"{args.page} shows {len(failed)} failed videos; open it in a browser, once per rater.")
         return 0
@@ -63,12 +80,27 @@ def run(args: argparse.Namespace) -> int:
 
 
 def compare_raters(args: argparse.Namespace, failed: list[FailedVideo]) -> int:
-    from physplan.evaluation.failures.agreement import agreement, read_ratings, resolve, shares_table
+    from physplan.evaluation.failures.agreement import read_ratings
 
     names = [video.name for video in failed]
     first, second = (read_ratings(path, names) for path in args.ratings)
+    discussed = read_ratings(args.resolved, names) if args.resolved else {}
+    return show_agreement(args, args.result.name, first, second, discussed, _categories(failed))
+
+
+def show_agreement(
+    args: argparse.Namespace,
+    source: str,
+    first: Mapping[str, str],
+    second: Mapping[str, str],
+    discussed: Mapping[str, str],
+    categories: Mapping[str, str],
+) -> int:
+    """How far two raters agree, and the table of what they settled on."""
+    from physplan.evaluation.failures.agreement import agreement, resolve, shares_table
+
     agreed = agreement(first, second)
-    settled, left = resolve(first, second, read_ratings(args.resolved, names) if args.resolved else {})
+    settled, left = resolve(first, second, discussed)
     note = f"{agreed.count} videos rated; agreement {agreed.share:.0%}, kappa {agreed.kappa:.2f}."
     if left:
         note += f" Still to be discussed: {', '.join(left)}."
@@ -78,9 +110,8 @@ def compare_raters(args: argparse.Namespace, failed: list[FailedVideo]) -> int:
         "unresolved": left,
         "attributions": settled,
     }
-    return _show(
-        args, result, shares_table(settled, _categories(failed), note=note, title="Failure attribution")
-    )
+    table = shares_table(settled, categories, note=note, title="Failure attribution")
+    return _show(args, source, result, table)
 
 
 def show_guesses(args: argparse.Namespace, failed: list[FailedVideo]) -> int:
@@ -89,7 +120,7 @@ def show_guesses(args: argparse.Namespace, failed: list[FailedVideo]) -> int:
     guesses = {video.name: video.guess for video in failed if video.guess}
     if not guesses:
         raise PhysPlanError(
-            "Give --page to make the raters' page, --ratings for their files, or --runs for guesses."
+            "Give --study or --page to let two people rate, --ratings for their files, or --runs for guesses."
         )
     stages = {name: guess.stage for name, guess in guesses.items()}
     note = f"Guessed from what {len(guesses)} of {len(failed)} failed runs measured; no person's judgement."
@@ -97,9 +128,8 @@ def show_guesses(args: argparse.Namespace, failed: list[FailedVideo]) -> int:
         "attributions": stages,
         "reasons": {name: guess.reason for name, guess in guesses.items()},
     }
-    return _show(
-        args, result, shares_table(stages, _categories(failed), note=note, title="Automatic first guess")
-    )
+    table = shares_table(stages, _categories(failed), note=note, title="Automatic first guess")
+    return _show(args, args.result.name, result, table)
 
 
 def failed_videos(args: argparse.Namespace) -> list[FailedVideo]:
@@ -149,9 +179,9 @@ def _categories(failed: list[FailedVideo]) -> dict[str, str]:
     return {video.name: video.category for video in failed}
 
 
-def _show(args: argparse.Namespace, result: dict[str, Any], table: Table) -> int:
+def _show(args: argparse.Namespace, source: str, result: dict[str, Any], table: Table) -> int:
     from physplan.evaluation.provenance import provenance
 
-    settings = {"result": args.result.name, "failed": "lowest third"}
+    settings = {"result": source, "failed": "lowest third"}
     about = provenance(protocol="failure attribution", settings=settings)
     return emit(args, {"benchmark": "failures", "provenance": about, **result}, table)

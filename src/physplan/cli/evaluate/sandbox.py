@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
   physplan evaluate sandbox --quick --workers 2 --plot quick.png
-  physplan evaluate sandbox --workers 2 -o study.json --plot study.png       base, Frame Guidance, PhysPlan
+  physplan evaluate sandbox --workers 2 -o study.json --plot study.png       the four methods
+  physplan evaluate sandbox --baselines --attempts --workers 2 -o more.json  storyboard, best of N, ...
   physplan evaluate sandbox --ablations --modes --workers 2 -o full.json     with (i) to (viii)
+  physplan evaluate sandbox --methods physplan no_depth --subset hiding      where depth has work to do
   physplan evaluate sandbox --levels 0 1 2 3 --plot curve.png                as the image editor gets worse
   physplan evaluate sandbox --split validation --methods physplan --set guidance.step_size=2
 """
@@ -35,10 +37,29 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--split", default="test", choices=("test", "validation", "train"))
     parser.add_argument("--first", type=int, metavar="N", help="number of the first scene (default 500)")
     parser.add_argument(
-        "--methods", nargs="+", metavar="NAME", help="for example base physplan physplan:exact no_regions"
+        "--subset",
+        default="all",
+        choices=("all", "crowded", "moving", "hiding"),
+        help="only scenes with many things, with things that move, or that hide each other",
+    )
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        metavar="NAME",
+        help="for example base sketch physplan:exact no_regions sketch:3",
+    )
+    parser.add_argument(
+        "--baselines",
+        action="store_true",
+        help="add the storyboard, whole-keyframe sketches, the best of N unguided videos, and the truth",
+    )
+    parser.add_argument(
+        "--attempts", action="store_true", help="add up to three attempts until the verdict holds"
     )
     parser.add_argument("--modes", action="store_true", help="add PhysPlan's other gradient modes")
-    parser.add_argument("--ablations", action="store_true", help="add the ablations (i) to (viii)")
+    parser.add_argument(
+        "--ablations", action="store_true", help="add the ablations (i) to (viii), no_keep and no_motion"
+    )
     parser.add_argument(
         "--levels",
         nargs="+",
@@ -71,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
         read_assignments(args.set),
         arms=read_arms(args),
         split=args.split,
+        subset=args.subset,
         keep_videos=args.keep_videos,
         **fields,
     )
@@ -81,12 +103,14 @@ def read_arms(args: argparse.Namespace) -> tuple[Arm, ...]:
     from physplan.evaluation.sandbox import arms
 
     found = list(arms.arms(*args.methods) if args.methods else arms.MAIN_ARMS)
+    found += arms.BASELINE_ARMS if args.baselines else ()
+    found += arms.ATTEMPT_ARMS if args.attempts else ()
     found += arms.MODE_ARMS if args.modes else ()
     found += arms.ABLATION_ARMS if args.ablations else ()
     if args.levels:
-        guided = [arm.name for arm in found if arm.name in ("frame_guidance", "physplan")]
-        if not guided:
-            raise PhysPlanError("--levels needs frame_guidance or physplan among --methods.")
-        found = [arm for arm in found if arm.name not in guided or arm.level in args.levels]
-        found += arms.arms(*guided, levels=args.levels)
+        leveled = dict.fromkeys(arm.name for arm in found if arm.has_levels)
+        if not leveled:
+            raise PhysPlanError("--levels needs a method that sees keyframes among --methods, say physplan.")
+        found = [arm for arm in found if arm.name not in leveled or arm.level in args.levels]
+        found += arms.arms(*leveled, levels=args.levels)
     return tuple(dict.fromkeys(found))

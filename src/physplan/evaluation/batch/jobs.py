@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ class Job:
 
 def arguments(row: Row) -> dict[str, Any]:
     """Of `PhysPlan.generate`."""
-    return {name: getattr(row, name) for name in ("image", "prompt", "plan", "seed", "method")}
+    return {name: getattr(row, name) for name in ("image", "prompt", "plan", "seed", "method", "attempts")}
 
 
 def read_jobs(
@@ -74,6 +74,7 @@ def make_job(source: Source, overrides: Mapping[str, Any], folder: Path, here: b
         "seed": row.seed,
         "method": row.method,
         "settings": deciding_fields(pp.config),
+        **({} if row.attempts == 1 else {"attempts": row.attempts}),
     }
     job = Job(row=row, config=config, identity=json.loads(json.dumps(identity)))
     run = replace(run, folder=RunFolder(job.run_folder(folder)))  # what is done there needs nothing any more
@@ -138,6 +139,8 @@ def make_video_maker(jobs: Mapping[str, Job]) -> CaseFunction:
             "calls": made.cost.calls.calls,
             "usd": made.cost.usd,
             "notes": list(made.notes),
+            "verdict": made.verdict.verdict,
+            "attempts": [asdict(one) for one in made.attempts],
         }
 
     return make

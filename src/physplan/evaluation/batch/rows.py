@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from physplan.errors import PhysPlanError
+from physplan.foreign import read_file
 from physplan.graph.errors import GraphError
 from physplan.registry import did_you_mean
 
 T = TypeVar("T")
-COLUMNS = ("image", "prompt", "seed", "method", "plan", "name", "settings")
+COLUMNS = ("image", "prompt", "seed", "method", "attempts", "plan", "name", "settings")
+MAX_FILE = 100_000_000  # bytes
 MOST_FAULTS = 12  # more than this says no more
 
 
@@ -30,6 +32,7 @@ class Row:
     prompt: str | None = None
     seed: int = 0
     method: str = "physplan"
+    attempts: int = 1
     plan: Path | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     given_name: str = ""
@@ -40,7 +43,9 @@ class Row:
         if self.given_name:
             return self.given_name
         words = re.sub(r"[^a-z0-9]+", "-", (self.prompt or "").lower()).strip("-")[:40].rstrip("-")
-        rest = json.dumps([self.prompt, str(self.image), str(self.plan), self.settings], sort_keys=True)
+        parts: list[Any] = [self.prompt, str(self.image), str(self.plan), self.settings]
+        parts += [] if self.attempts == 1 else [self.attempts]
+        rest = json.dumps(parts, sort_keys=True)
         mark = hashlib.sha256(rest.encode()).hexdigest()[:6]
         return "-".join(filter(None, (self.image.stem[:24], words, self.method, str(self.seed), mark)))
 
@@ -72,7 +77,7 @@ def _entries(path: Path) -> Iterator[tuple[int, Any]]:
     if path.suffix.lower() not in readers:
         raise PhysPlanError(f"{path} is neither CSV nor JSON lines: name it .csv or .jsonl.")
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_file(path, limit=MAX_FILE).decode("utf-8-sig")
     except OSError as error:
         raise PhysPlanError(f"{path} cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
@@ -141,7 +146,8 @@ def _row(line: int, entry: Any, folder: Path) -> Row:
         line=line,
         image=folder / str(_text(given, "image")),
         prompt=_text(given, "prompt"),
-        seed=_seed(given.get("seed", 0)),
+        seed=_number(given.get("seed", 0), "the seed is"),
+        attempts=_number(given.get("attempts", 1), "attempts are"),
         method=_text(given, "method") or "physplan",
         plan=folder / plan if plan else None,
         settings=_settings(given, typed=isinstance(entry, dict)),
@@ -156,12 +162,12 @@ def _text(given: Mapping[str, Any], name: str) -> str | None:
     return value
 
 
-def _seed(value: Any) -> int:
+def _number(value: Any, words: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str) and re.fullmatch(r"\s*\d{1,19}\s*", value):
         return int(value)
-    raise PhysPlanError(f"the seed is {value!r}, but must be a whole number from 0 on.")
+    raise PhysPlanError(f"{words} {value!r}, but must be a whole number from 0 on.")
 
 
 def _name(name: str) -> str:

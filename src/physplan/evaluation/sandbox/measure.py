@@ -17,9 +17,12 @@ from physplan.evaluation.engine import CaseFunction
 from physplan.evaluation.physics_iq.masks import motion_masks
 from physplan.evaluation.physics_iq.metrics import compare
 from physplan.evaluation.sandbox.arms import Arm
+from physplan.evaluation.sandbox.making import Attempt, best, make_attempts, make_video, verdict_on
+from physplan.evaluation.sandbox.movement import between, centroid_errors, movers, true_tracks
+from physplan.evaluation.sandbox.perceiving import Perceived, perceive
+from physplan.evaluation.sandbox.realism import busy_pixels, clip_features, edge_energy, flicker
 from physplan.evaluation.sandbox.scenes import Setting
 from physplan.pipeline.config import Config
-from physplan.pipeline.sampling import Guide, make_latents
 from physplan.sandbox.outcome import CHANGED, judge, judge_events, object_change
 from physplan.sandbox.truth import object_ids, true_chain, uninvolved
 from physplan.sandbox.world.phenomena import scene
@@ -31,7 +34,7 @@ from physplan.video.watching import to_watch
 SECOND_TAKE = 1
 
 
-def make_measure(config: Config, arms: Mapping[str, Arm], split: str, *, keep_videos: bool) -> CaseFunction:
+def make_measure(config: Config, split: str, *, keep_videos: bool) -> CaseFunction:
     torch.set_num_threads(1)  # several small networks side by side: threads would only wait for each other
 
     @lru_cache(maxsize=4)  # cases come scene by scene
@@ -39,37 +42,31 @@ def make_measure(config: Config, arms: Mapping[str, Arm], split: str, *, keep_vi
         return Setting(scene=scene(split, index), config=config)
 
     def measure(case: Case, directory: Path) -> Mapping[str, Any]:
-        arm = arms[case.identity["arm"]]
-        here = setting(case.identity["scene"])
-        if arm.guided:
-            here.drawn(arm.level, arm.plan)  # planned and drawn before the clock starts: seeds share it
+        arm = Arm(name=case.identity["arm"], level=case.identity["drawing"]["level"])
+        here, seed = setting(case.identity["scene"]), case.identity["seed"]
+        here.drawn(arm.level, arm.plan)  # planned and drawn before the clock starts: seeds share it
         begun = time.perf_counter()
-        video = make_video(here, arm, seed=case.identity["seed"])
-        seconds = time.perf_counter() - begun
+        if arm.tries > 1:
+            attempts = make_attempts(here, arm, seed=seed)
+            seconds = time.perf_counter() - begun
+        else:
+            video = make_video(here, arm, seed=seed)
+            seconds = time.perf_counter() - begun  # a plain video is looked at for the table alone
+            attempts = [Attempt(seed=seed, video=video, verdict=verdict_on(here, arm, video))]
+        kept = best(attempts)
         if keep_videos:
-            frames = torch.from_numpy(video).permute(0, 3, 1, 2) / 255
+            frames = torch.from_numpy(kept.video).permute(0, 3, 1, 2) / 255
             write_video(directory / "video.mp4", to_watch(frames), fps=config.video.fps or 8)
         return {
             **describe(here.scene),
-            **compare_with_truth(here.scene, here.truth, video),
+            **compare_with_truth(here.scene, here.truth, kept.video),
+            "verdict": kept.verdict.verdict,
+            "score": round(kept.verdict.score, 6),
+            "attempts": len(attempts),
             "seconds": seconds,
         }
 
     return measure
-
-
-def make_video(here: Setting, arm: Arm, *, seed: int) -> np.ndarray:
-    """[T, H, W, 3] uint8."""
-    guided_by = None
-    if arm.guided:
-        chain, evidence = here.drawn(arm.level, arm.plan)
-        guided_by = Guide(chain=chain, evidence=evidence, config=arm.guidance(here.config))
-    sampled = make_latents(
-        here.config, here.backends, here.picture, here.scene.prompt, seed=seed, guided_by=guided_by
-    )
-    with torch.no_grad():
-        frames = here.backends.video.decode(sampled.latents, sampled.layout)
-    return (frames.permute(0, 2, 3, 1).clamp(0, 1) * 255 + 0.5).byte().cpu().numpy()
 
 
 def describe(shown: Scene) -> dict[str, str]:
@@ -85,6 +82,7 @@ def compare_with_truth(shown: Scene, truth: Clip, video: np.ndarray) -> dict[str
     verdict = judge(shown, seen, uninvolved=bystanders(shown, truth))
     second = shown.render(take=SECOND_TAKE).frames
     reference = truth.frames, motion_masks(truth.frames)
+    perceived, busy = perceive(video), busy_pixels(truth.frames)
     return {
         "outcome": verdict.outcome,
         "plausible": verdict.plausible,
@@ -94,7 +92,32 @@ def compare_with_truth(shown: Scene, truth: Clip, video: np.ndarray) -> dict[str
         "events": judge_events(shown, seen, true_chain(shown).anchors),
         "metrics": asdict(compare(*reference, video, motion_masks(video))),
         "variance": asdict(compare(*reference, second, motion_masks(second))),
+        "centroid_error": centroid_error(shown, truth, perceived),
+        "flicker": [flicker(video), flicker(truth.frames)],
+        "edges": [edge_energy(video, busy), edge_energy(truth.frames, busy)],
+        "features": {
+            network: {part: _short(vector) for part, vector in clip_features(maps).items()}
+            for network, maps in perceived.maps.items()
+        },
     }
+
+
+def _short(vector: np.ndarray) -> list[float]:
+    return [float(f"{value:.6g}") for value in vector]
+
+
+def centroid_error(shown: Scene, truth: Clip, perceived: Perceived) -> float | None:
+    """Mean over the objects of the first frame that move, between the anchors; None where none does."""
+    chain, ids = true_chain(shown), object_ids(shown)
+    moving = {key for key in shown.things if ids[key] in movers(chain)}
+    errors: dict[str, float] = {}
+    for category in {shown.things[key].category for key in moving}:
+        alike = [key for key, thing in shown.things.items() if thing.category == category]
+        errors |= centroid_errors(
+            true_tracks(truth, alike), perceived.places(category), between(chain.anchors)
+        )
+    found = [error for key, error in errors.items() if key in moving]
+    return float(np.mean(found)) if found else None
 
 
 def bystanders(shown: Scene, truth: Clip) -> tuple[str, ...]:

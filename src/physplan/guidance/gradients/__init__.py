@@ -69,7 +69,7 @@ def direction(
             at,
             progress=progress,
             downscale=config.preview_downscale,
-            satisfied=config.measure.satisfied,
+            limit=config.measure.limit,
         )
         mode.tally.idle += preview.idle
         mode.add(preview)

@@ -1,0 +1,91 @@
+"""Whether the video shows the plan: the first lines of the report, and every edit in a table."""
+
+from __future__ import annotations
+
+from physplan.report.escaping import escape
+from physplan.report.files import RunFiles
+from physplan.runs import layout
+from physplan.verify.limits import Limits
+from physplan.verify.verdict import NotChecked
+
+LIMITS = Limits()
+BOXES = {"holds": "fine", "doubtful": "unsure", "fails": "bad", "not checked": "plain"}
+
+
+def verdict_box(run: RunFiles) -> str:
+    """In the verdict's own colour: nothing is green that was not found to be right."""
+    if not run.has("video"):
+        return ""
+    found = run.verdict
+    words = escape(found.sentence())
+    more = "" if isinstance(found, NotChecked) else ' <a href="#verdict">Edit by edit</a>'
+    return (
+        f'<div class="notes {BOXES[found.verdict]}"><b class="verdict">{found.verdict}</b>{words}{more}</div>'
+    )
+
+
+def verdict_section(run: RunFiles) -> str:
+    if not run.has("video") or isinstance(found := run.verdict, NotChecked):
+        return ""
+    rows = "".join(
+        _row(
+            f"event {event.event}",
+            edit.edit,
+            edit.verdict,
+            "not seen" if edit.value is None else f"{edit.value:.2f}",
+            edit.frame,
+        )
+        for event in found.events
+        for edit in event.edits
+    )
+    rows += "".join(
+        _row("the rest", f"{one.object} stays as it was", _kept(one.kept), f"{one.change:.3f}", one.frame)
+        for one in found.bystanders
+    )
+    how = "the keyframes" if found.compared_with == "keyframes" else "the plan, by sight alone"
+    motion = ", ".join(f"{escape(name)} {value:.2g}" for name, value in found.motion.items())
+    return (
+        f'<p class="lead">Every edit was looked for in the video and held against {how}: 1 is as planned, 0 '
+        "is not there. What should stay is given by how much of its brightness changed. The score is "
+        f"{found.score:.2f}: from {LIMITS.holds:g} the video holds, below {LIMITS.fails:g} it fails.</p>"
+        "<div class='wide'><table><thead><tr><th></th><th>edit</th><th>found</th>"
+        "<th class='number'>value</th><th class='number'>at frame</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>"
+        f'<p class="caption">Smoothness, which is no part of the verdict: {motion}.</p>'
+    )
+
+
+def attempts_section(run: RunFiles) -> str:
+    """Each seed with its verdict; the pages of the attempts lie in the run's folder."""
+    if not run.attempts:
+        return ""
+    rows = "".join(
+        f"<tr><td>seed {one.seed}{' (kept)' if one.chosen else ''}</td>"
+        f"<td>{_marked(one.verdict)}</td>"
+        f"<td class='number'>{'' if one.score is None else f'{one.score:.2f}'}</td>"
+        f"<td class='number'>{one.seconds:.1f} s</td>"
+        f'<td><a href="{layout.attempt(one.seed)}/{layout.REPORT}">its report</a></td></tr>'
+        for one in run.attempts
+    )
+    return (
+        '<p class="lead">Seeds were sampled in order until a video held; where none does, the one with the '
+        "highest score is kept. Plan and keyframes are the same for all.</p>"
+        "<div class='wide'><table><thead><tr><th>attempt</th><th>verdict</th><th class='number'>score</th>"
+        f"<th class='number'>time</th><th></th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _marked(verdict: str) -> str:
+    known = verdict if verdict in BOXES else "plain"
+    return f'<span class="{known}">{escape(verdict)}</span>'
+
+
+def _kept(kept: bool) -> str:
+    return "holds" if kept else "fails"
+
+
+def _row(where: str, what: str, verdict: str, value: str, frame: int) -> str:
+    return (
+        f"<tr><td>{where}</td><td>{escape(what)}</td><td>{_marked(verdict)}</td>"
+        f"<td class='number'>{value}</td><td class='number'>{frame}</td></tr>"
+    )

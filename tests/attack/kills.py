@@ -1,0 +1,212 @@
+"""SIGKILL at any moment of any command, then the same again: the same result, nothing torn or lost."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from PIL import Image
+from safetensors import safe_open
+from tests.attack.campaign import KEY, Arena, Probe, digests
+from tests.attack.nursery import Outcome
+
+import melting
+from loopback import Answer, Asked, GeminiServer
+from physplan.calls.ledger import Ledger
+from physplan.calls.prices import PriceTable
+from physplan.files import TEMPORARY
+from physplan.video.files import read_video
+
+RUN = ["plan.json", "latents.safetensors", "losses.json", "evidence.safetensors", "video.mkv", "video.mp4"]
+BASE = ["run/latents.safetensors", "run/video.mkv", "run/video.mp4"]
+GIVEN = ("ice.png", "quick.yaml", "rows.csv")
+STEPS = ("--config", "quick.yaml")
+OPERATIONS = ("fsync", "replace", "unlink", "close")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """A command, and what it leaves that must be the same after kills."""
+
+    name: str
+    argv: tuple[str, ...]
+    results: Callable[[Path], dict[str, str]]
+    kills: int  # of one probe
+    probes: int
+    short: int = 0
+    paid: bool = False
+    old: str | None = None  # a file of the user's that the command is to replace, and only whole
+
+
+def of_files(*names: str) -> Callable[[Path], dict[str, str]]:
+    return lambda folder: digests(folder, list(names))
+
+
+def of_evaluation(folder: Path) -> dict[str, str]:
+    """Without what a clock says."""
+    found = {}
+    for path in sorted(folder.glob("work/cases/*/result.json")):
+        result = json.loads(path.read_text())["result"]
+        found[path.parent.name] = json.dumps(
+            {k: v for k, v in result.items() if k != "seconds"}, sort_keys=True
+        )
+    return found
+
+
+def of_batch(folder: Path) -> dict[str, str]:
+    return digests(folder, sorted(str(p.relative_to(folder)) for p in folder.glob("out/*.mp4")))
+
+
+PICTURE = ("--image", "ice.png", "--prompt", melting.PROMPT)
+SCENARIOS = (
+    Scenario(name="plan", argv=("plan", *PICTURE, "-o", "plan.json"), results=of_files("plan.json"),
+             kills=4, probes=11, short=1, old="plan.json"),
+    Scenario(name="paid plan", argv=("plan", *PICTURE, "-o", "plan.json", "--preset", "paper"),
+             results=of_files("plan.json"), kills=5, probes=12, short=1, paid=True),
+    Scenario(name="generate", argv=("generate", *PICTURE, "-o", "run", *STEPS),
+             results=of_files(*(f"run/{name}" for name in RUN)), kills=9, probes=4),
+    Scenario(name="generate base", argv=("generate", *PICTURE, "-o", "run", "--method", "base", *STEPS),
+             results=of_files(*BASE), kills=6, probes=4, short=1),
+    Scenario(name="batch", argv=("batch", "rows.csv", "-o", "out", *STEPS), results=of_batch,
+             kills=7, probes=4),
+    Scenario(name="evaluate", results=of_evaluation, kills=7, probes=3, argv=(
+        "evaluate", "sandbox", "--scenes", "1", "--seeds", "2", "--methods", "base", "--work", "work",
+        "--set", "video.num_inference_steps=3")),
+)  # fmt: skip
+
+
+def attack(arena: Arena) -> None:
+    plan = [
+        scenario for scenario in SCENARIOS for _ in range(scenario.short if arena.short else scenario.probes)
+    ]
+    for probe in arena.probes(full=len(plan), short=len(plan)):
+        scenario = plan[probe.number]
+        with serving(scenario) as server:
+            kill_and_resume(probe, scenario, server, *undisturbed(probe, scenario, server))
+
+
+@contextmanager
+def serving(scenario: Scenario) -> Iterator[GeminiServer | None]:
+    """Answers take a while, so that kills also fall into calls."""
+    if not scenario.paid:
+        yield None
+        return
+
+    def respond(asked: Asked) -> Answer:
+        return replace(melting.respond(asked), stall=0.02)
+
+    with GeminiServer(respond, key=KEY) as server:
+        yield server
+
+
+def command(scenario: Scenario, server: GeminiServer | None) -> tuple[str, ...]:
+    return (*scenario.argv, "--base-url", server.url) if server else scenario.argv
+
+
+def undisturbed(
+    probe: Probe, scenario: Scenario, server: GeminiServer | None
+) -> tuple[dict[str, str], float]:
+    """What the command leaves, and how long it takes, if nobody interferes. Found out once."""
+    known = probe.arena.models / f"undisturbed {scenario.name}.json"
+    if not known.exists():
+        folder = probe.folder / "undisturbed"
+        folder.mkdir()
+        probe.take(*GIVEN, into=folder)
+        outcome = probe.command(*command(scenario, server), cwd=folder)
+        found = scenario.results(folder)
+        shutil.rmtree(folder)
+        if outcome.code != 0 or not found or "missing" in found.values():
+            raise RuntimeError(f"{scenario.name} does not work undisturbed: {outcome.text[-300:]}")
+        known.write_text(json.dumps([found, outcome.seconds]))
+    found, seconds = json.loads(known.read_text())
+    return found, seconds
+
+
+def kill_and_resume(
+    probe: Probe, scenario: Scenario, server: GeminiServer | None, expected: dict[str, str], seconds: float
+) -> None:
+    probe.take(*GIVEN)
+    for name in (".pre-commit-config.yaml", ".ssh-keys/id-1", f"{TEMPORARY}mine"):
+        probe.guard(name, b"mine")
+    old = b"an older plan of the user's"
+    if scenario.old:
+        (probe.folder / scenario.old).write_bytes(old)
+    before = len(server.asked) if server else 0
+    for _ in range(scenario.kills):
+        if not kill_once(probe, command(scenario, server), seconds * 1.2 / scenario.kills, seconds):
+            break  # it was done before it could be killed
+        check_whole(probe)
+        if scenario.old and not (now := (probe.folder / scenario.old).read_bytes()).startswith((old, b"{")):
+            probe.fell(f"{scenario.old} is neither the old file nor the new one: {now[:40]!r}")
+    outcome = probe.command(*command(scenario, server))
+    probe.expect(outcome.code == 0, f"{scenario.name} does not go on after kills: {outcome.text[-200:]}")
+    found = scenario.results(probe.folder)
+    differ = sorted(name for name in expected if found.get(name) != expected[name])
+    probe.expect(not differ, f"{scenario.name}: another result after kills: {', '.join(differ)}")
+    left = [p.name for p in probe.folder.rglob(f"{TEMPORARY}*") if p.name != f"{TEMPORARY}mine"]
+    if scenario.name not in ("batch", "evaluate"):  # whose folders may hold what a kill left in a case
+        probe.expect(not left, f"{scenario.name} leaves {left}")
+    if server:
+        check_money(probe, server, before)
+
+
+def kill_once(probe: Probe, argv: tuple[str, ...], step: float, whole: float) -> bool:
+    """By the clock, or at a file operation of its own. False if it ended by itself."""
+    chance, nursery = probe.chance, probe.arena.nursery
+    if chance.random() < 0.5:
+        outcome = nursery.run(probe.victim(*argv), after=chance.uniform(0, min(step * 2, whole)))
+    else:
+        dies = (chance.choice(OPERATIONS), 1 + int(chance.expovariate(0.08)), chance.random() < 0.5)
+        outcome = nursery.run(probe.victim(*argv, dies=dies))
+    return count(probe, outcome, argv)
+
+
+def count(probe: Probe, outcome: Outcome, argv: tuple[str, ...]) -> bool:
+    probe.judge(outcome, argv)
+    killed = outcome.code == -signal.SIGKILL
+    if not killed and outcome.code != 0:
+        probe.fell(f"exit code {outcome.code} instead of going on: {outcome.text[-200:]}")
+    probe.tried(int(killed))
+    return killed
+
+
+def check_whole(probe: Probe) -> None:
+    """Every file that has its name can be read."""
+    for path in (p for p in probe.folder.rglob("[!.]*") if p.is_file() and p.name != "plan.json"):
+        try:
+            if path.suffix == ".json":
+                json.loads(path.read_text())
+            elif path.suffix == ".png":
+                Image.open(path).load()
+            elif path.suffix == ".safetensors":
+                with safe_open(path, "pt") as file:
+                    file.keys()
+            elif path.suffix in (".mp4", ".mkv"):
+                read_video(path)
+        except Exception as error:
+            if path.parent.parent.name != "cases" or path.suffix != ".mp4":  # a copy that no result names yet
+                probe.fell(f"{path.name} is torn: {error}")
+
+
+def check_money(probe: Probe, server: GeminiServer, before: int) -> None:
+    """The server knows what it charged for."""
+    prices = PriceTable.load()
+    taken, given = Answer().tokens
+    truth = 0.0
+    for asked in server.asked[before:]:
+        price = prices.find(asked.model)
+        assert price is not None
+        truth += (taken * price.input + given * price.output) / 1e6
+    ledger = Ledger(probe.folder / "plan.calls" / "ledger.jsonl")
+    probe.expect(
+        ledger.totals().usd >= truth * (1 - 1e-9), f"the ledger has {ledger.totals().usd} of {truth} USD"
+    )
+    answered = Counter(entry.key for entry in ledger.entries() if entry.outcome == "answered")
+    twice = [key for key, times in answered.items() if times > 1]
+    probe.expect(not twice, f"{len(twice)} questions have two answers in the ledger")

@@ -1,0 +1,130 @@
+"""The fixes of issue 15's first five items, each taken away again: the campaign has to notice.
+
+Patches of the functions that carry the fix, in this process and all that it forks.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Revert:
+    """`kind` is the attack that has to report it, by a fall that says one of these words."""
+
+    item: int
+    what: str
+    kind: str
+    words: tuple[str, ...]
+    apply: Callable[[], None]
+
+
+def everywhere(name: str, value: Any) -> None:
+    """In every module of the package that has imported the function by its name."""
+    for module in [m for key, m in sys.modules.items() if key.startswith("physplan")]:
+        if name in vars(module):
+            setattr(module, name, value)
+
+
+def delete_what_looks_temporary() -> None:
+    from physplan.runs.folder import RunFolder
+
+    def remove(self: RunFolder) -> None:
+        for path in self.path.rglob(".*-*"):
+            if path.is_file():
+                path.unlink()
+
+    RunFolder._refuse_foreign = lambda self: None  # type: ignore[method-assign]
+    RunFolder._remove_leftovers = remove  # type: ignore[method-assign]
+
+
+def believe_the_server() -> None:
+    from physplan.calls.ledger import Entry
+    from physplan.calls.protocol import Usage
+
+    def believe(*, taken: Any, given: Any, images: int = 0, **more: Any) -> Usage:
+        counts = [n if isinstance(n, int) else 0 for n in (taken, given)]
+        return Usage(input_tokens=counts[0], output_tokens=counts[1], images=images)
+
+    everywhere("read_usage", believe)
+    Entry.__post_init__ = lambda self: None  # type: ignore[method-assign]
+
+
+def follow_redirects() -> None:
+    def follows(base: type[Any]) -> type[Any]:
+        class Client(base):  # type: ignore[misc]
+            def send(self, request: Any, **options: Any) -> Any:
+                return super().send(request, **options | {"follow_redirects": True})
+
+        return Client
+
+    everywhere("bounded", follows)
+
+
+def show_the_key() -> None:
+    from physplan.calls.secrets import Secret
+
+    Secret.redact = lambda self, text: text  # type: ignore[method-assign]
+
+
+def trust_names_and_links() -> None:
+    from physplan.runs.folder import RunFolder
+
+    everywhere("inside", lambda folder, name: Path(folder) / name)
+    RunFolder._refuse_links = lambda self: None  # type: ignore[method-assign]
+
+
+def trust_words() -> None:
+    """Neither typed nor escaped."""
+    import html
+
+    everywhere("escape", str)
+    html.escape = lambda text, quote=True: text  # type: ignore[assignment]
+
+
+def take_all_of_a_body() -> None:
+    def read(chunks: Any, encoding: str, limits: Any) -> bytes:
+        content = b"".join(chunks)
+        return gzip.decompress(content) if "gzip" in encoding and content[:2] == b"\x1f\x8b" else content
+
+    everywhere("_read", read)
+
+
+def count_each_name() -> None:
+    import json
+
+    def parse(text: Any, limits: Any = None) -> Any:
+        def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+            names = [name for name, _ in items]
+            if any(names.count(name) > 1 for name in names):
+                raise ValueError("twice")
+            return dict(items)
+
+        return json.loads(text, object_pairs_hook=pairs)
+
+    everywhere("parse_json", parse)
+
+
+REVERTS = (
+    Revert(item=1, what="temporaries are whatever looks like one, in any folder", kind="folders",
+           words=("a file of the user's, is gone",), apply=delete_what_looks_temporary),
+    Revert(item=2, what="usage is what the server says", kind="replies",
+           words=("the ledger has", "answered for nothing"), apply=believe_the_server),
+    Revert(item=3, what="redirects are followed", kind="replies", words=("redirect",),
+           apply=follow_redirects),
+    Revert(item=3, what="what a server says is not redacted", kind="replies", words=("the key is in",),
+           apply=show_the_key),
+    Revert(item=4, what="names in records lead anywhere, links are followed", kind="folders",
+           words=("a file of the user's", "a link was followed"), apply=trust_names_and_links),
+    Revert(item=4, what="words are not escaped", kind="folders", words=("a script of somebody else",),
+           apply=trust_words),
+    Revert(item=5, what="bodies are read whole", kind="replies", words=("memory", "were stored"),
+           apply=take_all_of_a_body),
+    Revert(item=5, what="each name is counted among all", kind="replies", words=("hangs",),
+           apply=count_each_name),
+)  # fmt: skip

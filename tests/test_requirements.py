@@ -1,0 +1,97 @@
+"""What is installed is what was tested: every package is in the lock, with its version and a hash."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "requirements"))
+import install  # noqa: E402
+import licences  # noqa: E402
+import lock  # noqa: E402
+
+HASHED = re.compile(r"(?P<name>[a-z0-9-]+)==(?P<version>\S+)(?: \\\n    --hash=sha256:[0-9a-f]{64})+\n")
+OWN = {"physplan", "pip"}  # pip is the environment's own
+
+
+def installed() -> dict[str, str]:
+    """What was there when `make` had set the environment up; what a person adds to it later is theirs."""
+    stamp = Path(sys.prefix) / ".dev"
+    if not install.lock_fits() or not stamp.exists():
+        pytest.skip("not an environment that make has set up from the lock")
+    found = {}
+    for one in distributions():
+        place = Path(str(one.locate_file("")))
+        folder = getattr(one, "_path", place)
+        if Path(sys.prefix) in place.parents and folder.stat().st_mtime <= stamp.stat().st_mtime:
+            found[lock.normal(one.metadata["Name"])] = one.version
+    return {name: version for name, version in found.items() if name not in OWN}
+
+
+def test_nothing_else_gets_in() -> None:
+    allowed = set().union(*(licences.read_lock(name).items() for name in ("dev", "cpu", "cuda")))
+    strange = installed().items() - allowed
+    assert not strange, "not in the lock: `rm -r .venv` and make it anew, or `make lock`"
+
+
+@pytest.mark.parametrize("name", ["base", "dev", "cpu", "cuda"])
+def test_every_line_of_a_lock_has_one_version_and_hashes(name: str) -> None:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
+    lines = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
+    assert HASHED.sub("", lines) == ""
+
+
+def test_the_constraints_pin_all_that_the_lock_holds_and_the_same() -> None:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pinned = {lock.normal(n): v for n, _, v in (line.partition("==") for line in lines) if v}
+    dev, base = licences.read_lock("dev"), licences.read_lock("base")
+    assert dev.items() <= pinned.items()
+    assert base.items() <= dev.items()
+
+
+def test_the_lock_holds_all_that_the_package_asks_for() -> None:
+    asked = {lock.normal(re.split(r"[<>=!\[; ]", name)[0]) for name in lock.wanted(*lock.TESTED)}
+    assert asked <= licences.read_lock("dev").keys() | {"torch"}, "make lock"
+    assert install.EXTRAS["dev"] == f"[{','.join(lock.TESTED)}]"
+
+
+def test_both_builds_of_torch_are_in_the_lock() -> None:
+    """For the CPU alone, and the index's own with CUDA: of one version."""
+    cpu, cuda = licences.read_lock("cpu"), licences.read_lock("cuda")
+    assert cpu == {"torch": f"{cuda['torch']}+cpu"}
+    assert any(name.startswith("nvidia-") for name in cuda)
+    pinned = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    assert f"torch=={cuda['torch']}" in pinned, "without the local part, which other indexes do not have"
+
+
+def test_a_file_that_is_not_in_the_lock_is_refused(tmp_path: Path) -> None:
+    """Another file under a locked name and version, offered to pip as install.py asks it."""
+    lines = (ROOT / "requirements" / "dev.txt").read_text()
+    (tmp_path / "one.txt").write_text(re.search(r"annotated-doc==.*\n.*\n", lines)[0])  # type: ignore[index]
+    version = licences.read_lock("dev")["annotated-doc"]
+    (tmp_path / f"annotated_doc-{version}-py3-none-any.whl").write_bytes(b"PK\x05\x06" + b"\0" * 18)
+    command = [sys.executable, "-m", "pip", "install", "--require-hashes", "--no-deps", "--no-index"]
+    command += [
+        "--find-links",
+        str(tmp_path),
+        "--target",
+        str(tmp_path / "in"),
+        "-r",
+        str(tmp_path / "one.txt"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "DO NOT MATCH THE HASHES" in done.stderr
+    assert not (tmp_path / "in").exists()
+
+
+def test_the_page_of_licences_is_true() -> None:
+    if not licences.read_lock("dev").items() | licences.read_lock("cpu").items() <= installed().items():
+        pytest.skip("not all of the lock is installed")
+    assert licences.PAGE.read_text("utf-8") == licences.page(), "make licences"
