@@ -88,7 +88,7 @@ def reconstruction_loss(model: FrameGroupAutoencoder, groups: Tensor, first: Ten
 def borrowing_loss(
     model: FrameGroupAutoencoder, groups: Tensor, first: Tensor, rng: np.random.Generator
 ) -> Tensor:
-    """The same with noise that a video model may leave, and in half of the groups with borrowed fine channels."""
+    """The same with noise that a video model may leave, and half of the groups with borrowed channels."""
     latents, picture = model.encoder(torch.cat([groups, first])).chunk(2)
     left = torch.from_numpy(rng.uniform(0, LEFT, (len(latents), 1, 1, 1)).astype(np.float32))
     noisy = latents + left * torch.randn_like(latents)
@@ -108,8 +108,8 @@ def pixel_loss(found: Tensor, groups: Tensor, first: Tensor) -> Tensor:
 def run(
     folder: Path, *, config: TrainConfig = CONFIG, clips: int = CLIPS, start: Path | None = None
 ) -> tuple[FrameGroupAutoencoder, dict]:
-    """From principal components with all channels, then with borrowed ones. From the weights in `start` only the
-    decoder learns: latents stay as they are, and what was trained on them stays good."""
+    """From principal components with all channels, then with borrowed ones. From the weights in `start` only
+    the decoder learns: latents stay as they are, and what was trained on them stays good."""
     crops = Crops.of(cache_frames(folder, clips), folder)
     torch.manual_seed(config.seed)
     if start is None:
@@ -166,7 +166,8 @@ def turn_latents(model: FrameGroupAutoencoder, turn: Tensor) -> None:
     """Have the encoder give `turn` times its latents, and the decoder undo it."""
     back = torch.linalg.inv(turn)
     for layer in (model.encode_linear, model.encode_residual[-1]):
-        assert isinstance(layer, nn.Conv2d) and layer.bias is not None
+        assert isinstance(layer, nn.Conv2d)
+        assert layer.bias is not None
         layer.weight.copy_(torch.einsum("ij,jkhw->ikhw", turn, layer.weight))
         layer.bias.copy_(turn @ layer.bias)
     linear, residual = model.decode_linear, model.decode_residual[0]
