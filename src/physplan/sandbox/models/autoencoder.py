@@ -5,8 +5,8 @@ Frame 0 is a group of its own (repeated four times), as in CogVideoX, so 4k + 1 
 
 Channels are in order, the coarsest first, and a video model draws only these: a few numbers to invent per
 cell. The fine ones it borrows from the picture, or from a sketch. Where nothing happens that is the truth;
-where something does, the decoder finds fine channels that fit the coarse ones. It also bears some noise. Groups
-do not see each other: a latent is decoded alone, and exactly.
+where something does, the decoder finds fine channels that fit the coarse ones. It also bears some noise.
+Groups do not see each other: a latent is decoded alone, and exactly.
 """
 
 from __future__ import annotations
