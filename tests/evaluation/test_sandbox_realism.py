@@ -15,6 +15,7 @@ from physplan.evaluation.sandbox.realism import (
     frechet_to_truth,
     jackknife_error,
 )
+from physplan.evaluation.sandbox.summary import realism
 
 
 def test_the_distance_is_the_textbooks_formula() -> None:
@@ -107,3 +108,15 @@ def test_seeds_of_one_scene_leave_together() -> None:
     single = frechet_to_truth(once, true, range(12))
     double = frechet_to_truth(twice, true, [i // 2 for i in range(24)])
     assert double.high - double.low == pytest.approx(single.high - single.low, rel=0.25)
+
+
+@pytest.mark.parametrize("scenes", [[0, 0], [0, 1]])
+def test_too_few_scenes_give_a_distance_without_an_interval(scenes: list[int]) -> None:
+    clips = [{"look": [0.0, 1.0]}, {"look": [1.0, 0.0]}]
+    found = frechet_to_truth(clips, clips, scenes)
+    assert found.low == found.value == found.high == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_single_true_clip_gives_no_distance() -> None:
+    result = {"features": {"encoder": {"look": [0.0, 1.0]}}, "flicker": [1.0, 1.0], "edges": [1.0, 1.0]}
+    assert realism([({"scene": 0}, result)] * 2, [result])["frechet"] == {}

@@ -59,9 +59,10 @@ def frechet_to_truth(clips: Clips, true: Clips, scenes: Sequence[Hashable]) -> I
     reference = fit(_projected(true, scale))
     rows = _projected(clips, scale)
     value = 100 * frechet_distance(fit(rows), reference)
-    left_out = [100 * _distance(rows[kept], reference) for kept in _all_but_one(scenes)]
-    if len(left_out) < 3:
+    parts = _all_but_one(scenes)
+    if len(parts) < 3:  # too few scenes for an interval
         return Interval(value=value, low=value, high=value)
+    left_out = [100 * _distance(rows[kept], reference) for kept in parts]
     error = NORMAL * jackknife_error(np.array(left_out))
     return Interval(value=value, low=max(value - error, 0.0), high=value + error)
 

@@ -87,7 +87,7 @@ def realism(group: Sequence[Measured], true: Sequence[Mapping[str, Any]]) -> dic
             )
         )
         for network in results[0]["features"]
-        if len(results) > 1
+        if min(len(results), len(true)) > 1  # one clip has no spread
     }
     return {"frechet": distances, "flicker": of_truth("flicker"), "edges": of_truth("edges")}
 
