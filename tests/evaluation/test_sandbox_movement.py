@@ -115,3 +115,9 @@ def test_scenes_that_there_are_not_enough_of_are_said_to_be_missing(monkeypatch)
     monkeypatch.setattr(subsets, "FURTHEST", 5)
     with pytest.raises(PhysPlanError, match="Only 1 of 10 test scenes are rare"):
         chosen_scenes("rare", "test", first=5, number=2)
+
+
+def test_a_thing_that_has_left_the_picture_has_no_error_there() -> None:
+    there, away = (0.5, 0.5), None
+    found = centroid_errors({"ball": [there, there, away]}, [[there], [(0.5, 0.6)], [(0.9, 0.9)]], [1, 2])
+    assert found == {"ball": pytest.approx(0.1)}

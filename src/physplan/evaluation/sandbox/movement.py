@@ -72,7 +72,9 @@ def centroid_errors(
 
 def _assigned(there: Mapping[str, Place], seen: Sequence[Place]) -> dict[str, Place]:
     keys = list(there)
-    apart = np.array([[_apart(there[key], spot) for spot in seen] for key in keys]).reshape(len(keys), -1)
+    if not keys or not seen:
+        return {}
+    apart = np.array([[_apart(there[key], spot) for spot in seen] for key in keys])
     return {keys[row]: seen[column] for row, column in zip(*linear_sum_assignment(apart), strict=True)}
 
 
