@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from PIL import Image
 from torch import Tensor
 
 from physplan.graph import EventChain, PhysicalDelta
@@ -29,11 +31,12 @@ CONFIG = replace(
 
 
 def keyframes(evidence) -> list[Tensor]:
-    """In [-1, 1], as the pipeline has them."""
-    return [
-        F.interpolate(k.image[None], VIDEO, mode="bilinear", antialias=True)[0] * 2 - 1
-        for k in evidence.keyframes
+    """In [-1, 1], as the pipeline has them: pictures of 8 bits, resized with Lanczos."""
+    pictures = [
+        Image.fromarray((k.image * 255).round().byte().permute(1, 2, 0).numpy()) for k in evidence.keyframes
     ]
+    resized = [torch.from_numpy(np.array(one.resize(VIDEO, Image.LANCZOS))) for one in pictures]
+    return [one.permute(2, 0, 1) / 127.5 - 1 for one in resized]
 
 
 def follow(

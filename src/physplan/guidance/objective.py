@@ -7,6 +7,7 @@ from typing import Protocol
 
 import torch
 import torch.nn.functional as F
+from PIL import Image
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
@@ -14,9 +15,10 @@ from physplan.graph import Event, EventChain, Term
 from physplan.guidance.config import MeasureConfig
 from physplan.guidance.measurement import Measured, measure_preview
 from physplan.guidance.selection import TermSpec
-from physplan.guidance.targets import build_targets, resize
+from physplan.guidance.targets import build_targets
 from physplan.perception.evidence import Evidence, KeyframeEvidence
 from physplan.perception.protocol import DepthEstimator, FeatureEncoder, normalise_depth
+from physplan.pictures import to_picture, to_tensor
 from physplan.registry import did_you_mean
 
 
@@ -81,7 +83,7 @@ class WholeFrameObjective:
     """Frame Guidance's loss, and ablation (iii): the mean squared difference to the keyframe, all of it."""
 
     def __init__(self, evidence: Evidence, *, size: tuple[int, int], device: torch.device) -> None:
-        self.keyframes = [resize(picture.image.to(device), size) for picture in evidence.keyframes]
+        self.keyframes = [lanczos(picture.image, size).to(device) for picture in evidence.keyframes]
 
     def encode(self, event: int, frame: Tensor) -> dict[str, Tensor]:
         return {"frame": frame}
@@ -89,6 +91,13 @@ class WholeFrameObjective:
     def measure(self, event: int, encoded: Mapping[str, Tensor], progress: float) -> tuple[Measured, ...]:
         value = F.mse_loss(encoded["frame"], self.keyframes[event])
         return (Measured(spec=TermSpec(event=event, name="whole_frame"), value=value),)
+
+
+def lanczos(image: Tensor, size: tuple[int, int]) -> Tensor:
+    """A picture [3, H, W] in [0, 1] at `size` (height, width), resized as Frame Guidance's code does it."""
+    if tuple(image.shape[-2:]) == size:
+        return image
+    return to_tensor(to_picture(image).resize(size[::-1], Image.Resampling.LANCZOS))
 
 
 class CustomObjective:
