@@ -213,3 +213,26 @@ def test_every_picture_has_a_text_in_its_place(finished: RunFolder) -> None:
     assert 'name="viewport"' in plan
     assert "default-src 'none'" in plan
     assert "prefers-color-scheme: dark" in plan
+
+
+NAMELESS = """[...document.querySelectorAll('img, video, svg:not([aria-hidden])')].filter(one =>
+    !one.alt && !one.getAttribute('aria-label') && !one.querySelector('title')).length"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_pages_fit_a_phone_and_every_picture_has_words(
+    chromium: Any, finished: RunFolder, tmp_path: Path, scheme: str
+) -> None:
+    judge_as(finished, "holds")
+    (tmp_path / "plan.html").write_text(to_html(melting_chain()), encoding="utf-8")
+    context = chromium.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    grounds = []
+    for path in (write_report(finished), tmp_path / "plan.html"):
+        page = context.new_page()
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert page.evaluate(NAMELESS) == 0
+        grounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    context.close()
+    light = [sum(map(int, re.findall(r"\d+", ground)[:3])) > 380 for ground in grounds]
+    assert light == [scheme == "light"] * 2, grounds

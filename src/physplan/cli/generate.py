@@ -29,6 +29,7 @@ examples:
   physplan generate --image ice.png --plan plan.json -o runs/ice                 # a plan edited by hand
   physplan generate --image ice.png --prompt "..." -o runs/ice --seed 1 --redo   # samples again, no more
   physplan generate --image ice.png --prompt "..." --attempts 3                  # seeds until it holds
+  physplan generate --image ice.png --prompt "..." --with-base                   # base model, to compare
   physplan generate --image ice.png --prompt "..." --seeds 0-3 -o runs/ice       # four videos of one plan
   physplan generate --image ice.png --prompt "..." --config mine.yaml --set video.num_inference_steps=30
 
@@ -65,6 +66,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=1,
         metavar="N",
         help="sample at most N seeds, until the video is found to show the plan; else keep the best",
+    )
+    parser.add_argument(
+        "--with-base", action="store_true", help="the video model alone too, beside the video in the report"
     )
     methods = "physplan (default), sketch, storyboard (no video model), frame_guidance, base, ..."
     parser.add_argument("--method", default="physplan", metavar="NAME", help=methods)
@@ -110,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
         if args.seeds is not None:
             print(f"Seed {seed}:")
         reuse = folders[0] if len(folders) > 1 else None
-        if _generate(pp, args, one, {**given, "seed": seed, "reuse": reuse}):
+        if _generate(pp, args, one, {**given, "seed": seed, "reuse": reuse, "with_base": args.with_base}):
             return 130
     return 0
 

@@ -154,14 +154,17 @@ def _models(config: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _attempt(run: Path) -> bool:
-    """An attempt is a part of the run that asked for it."""
-    return run.parent.parent.name == layout.ATTEMPTS_FOLDER
+def _part(run: Path) -> bool:
+    """An attempt, and the base video, is a part of the run that asked for it."""
+    within = run.parent.parent
+    return within.name == layout.ATTEMPTS_FOLDER or (
+        run.parent.name == layout.BASE and (within / layout.RUN).exists()
+    )
 
 
 def read_runs(folders: Sequence[Path]) -> list[RunCost]:
     """All finished runs in or below the folders."""
-    runs = {p.parent for folder in folders for p in folder.rglob(layout.RUN) if not _attempt(p)}
+    runs = {p.parent for folder in folders for p in folder.rglob(layout.RUN) if not _part(p)}
     found = sorted(run for run in runs if _finished(run))
     if not found:
         raise PhysPlanError(f"There is no finished run in {', '.join(map(str, folders))}.")

@@ -55,7 +55,7 @@ def _attempt(run: Run, seed: int, number: int) -> Attempt:
         run,
         folder=RunFolder(run.folder / layout.attempt(seed)),
         inputs=replace(run.inputs, seed=seed, attempts=1),
-        on_event=_through(run.on_event, words),
+        on_event=through(run.on_event, words, "latents"),
     )
     with one.folder.opened():
         begin(one, redo=True)
@@ -74,13 +74,13 @@ def _attempt(run: Run, seed: int, number: int) -> Attempt:
     )
 
 
-def _through(on_event: OnEvent, words: str) -> OnEvent:
-    """What an attempt does, told as the sampling of the whole run."""
+def through(on_event: OnEvent, words: str, stage: layout.StageName) -> OnEvent:
+    """What a run within a run does, told as a stage of the whole one."""
 
     def tell(event: RunEvent) -> None:
         if event.stage in OF_THE_SEED:
             said = f"{event.stage} {event.message or event.kind}"
-            on_event(replace(event, stage="latents", kind="progress", message=f"{words}: {said}"))
+            on_event(replace(event, stage=stage, kind="progress", message=f"{words}: {said}"))
 
     return tell
 

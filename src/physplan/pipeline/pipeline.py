@@ -22,6 +22,7 @@ from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import OnEvent, silent
 from physplan.pipeline.failure import record_failure
 from physplan.pipeline.forecast import Forecast, forecast
+from physplan.pipeline.methods import STORYBOARD
 from physplan.pipeline.requirements import check_names, check_prompt, missing, require, stages_to_do
 from physplan.pipeline.result import Cost, OutputType, Result, collect
 from physplan.pipeline.run import AnyPicture, Run, begin, check_folder, prepare_run
@@ -87,6 +88,7 @@ class PhysPlan:
         generator: torch.Generator | None = None,
         seed: int | None = None,
         attempts: int = 1,
+        with_base: bool = False,
         reuse: str | os.PathLike[str] | None = None,
         output_dir: str | os.PathLike[str] | None = None,
         output_type: OutputType = "pt",
@@ -98,16 +100,26 @@ class PhysPlan:
 
         `overrides` are the video's settings under diffusers' names: height, width, num_frames,
         num_inference_steps, guidance_scale, negative_prompt, fps. Of `generator` the seed counts. With
-        `attempts`, further seeds are sampled until the verdict holds, or the best is kept. What another run's
-        folder, `reuse`, holds of the same plan and keyframes is not made again.
+        `attempts`, further seeds are sampled until the verdict holds, or the best is kept. `with_base` makes
+        the video model's own video too, for the report. What another run's folder, `reuse`, holds of the same
+        plan and keyframes is not made again.
         """
         if output_type not in ("pt", "np", "pil"):
             raise PhysPlanError(f"output_type is {output_type!r}: use 'pt', 'np' or 'pil'.")
+        if with_base and (method in ("base", STORYBOARD) or output_dir is None):
+            raise PhysPlanError(
+                "The base model's video is shown beside that of another method, in the report: give a method "
+                "that uses the video model, and a folder."
+            )
         given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan, "keyframes": keyframes}
         given |= {"method": method, "seed": seed_of(generator, seed), "attempts": attempts}
         with self._run(output_dir, redo, on_event, overrides=overrides, **given) as run:
             try:
                 self._do(run, reuse=None if reuse is None else RunFolder(reuse))
+                if with_base:
+                    from physplan.pipeline.base_beside import make_base
+
+                    make_base(run)
             except BaseException as error:
                 if output_dir is not None:
                     record_failure(run.folder, error)

@@ -218,6 +218,7 @@ def begin(run: Run, *, redo: bool) -> None:
             stage for stage in layout.STAGES if before is not None and not _same(before, now, run, stage)
         ]
         folder.forget([*reversed(stale)])
+        RunFolder(folder / layout.BASE).forget([*reversed(layout.STAGES)])  # it is beside another run's
         (folder / layout.REPORT).unlink(missing_ok=True)
     (folder / layout.FAILURE).unlink(missing_ok=True)
     # First of all files: it is what makes the folder ours.

@@ -88,6 +88,12 @@ class RunFiles:
     def verdict(self) -> Checked:
         return verdict_of(self.folder)
 
+    @cached_property
+    def base(self) -> RunFiles | None:
+        """The video model alone, where it was asked for."""
+        base = RunFiles(RunFolder(self.folder / layout.BASE))
+        return base if base.has("video") else None
+
     def picture(self, name: str) -> Image.Image:
         return layout.load_picture(self.folder.path, name)
 

@@ -90,6 +90,6 @@ def _curve(points: Points, across: float, colour: str, dash: str) -> str:
 def _key(name: Name, points: Points, colour: str, dash: str) -> str:
     line = f'<line x2="22" y1="4" y2="4" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>'
     return (
-        f'<li><svg class="sample" viewBox="0 0 22 8">{line}</svg>{escape(name[0])}'
+        f'<li><svg class="sample" aria-hidden="true" viewBox="0 0 22 8">{line}</svg>{escape(name[0])}'
         f" <small>{escape(name[1])}</small><span>{points[0][1]:.3g} → {points[-1][1]:.3g}</span></li>"
     )

@@ -114,6 +114,18 @@ def _sketch(run: RunFiles) -> str:
     )
 
 
+def _base(run: RunFiles) -> str:
+    """With its own verdict: it was checked as the video beside it was."""
+    if run.base is None:
+        return ""
+    film = embed_bytes(run.base.content(layout.VIDEO), "video/mp4")
+    return (
+        f'<figure><video src="{film}" aria-label="the video model alone" autoplay loop muted controls '
+        "playsinline></video><figcaption>The video model alone, with the same seed: "
+        f"{escape(run.base.verdict.verdict)}</figcaption></figure>"
+    )
+
+
 def _result(run: RunFiles) -> str:
     first = embed(run.picture(layout.FRAME))
     given = (
@@ -127,12 +139,13 @@ def _result(run: RunFiles) -> str:
         f'<figure><video src="{video}" aria-label="{words}" autoplay loop muted controls playsinline></video>'
         "<figcaption>The video made from it</figcaption></figure>"
     )
+    beside = f'<div class="pair">{given}{_sketch(run)}{_base(run)}{made}</div>'
     strip = embed_bytes(run.content(layout.STRIP), "image/png")
     under = "Frames of the video."
     if run.keyframes:
         under = "Keyframes, sketch and video at the same frames; events end at the framed numbers."
     return (
-        f'<div class="pair">{given}{_sketch(run)}{made}</div><p></p>'
+        f"{beside}<p></p>"
         f'<div class="scroll"><img class="strip" src="{strip}" alt="frames of the video in a row"></div>'
         f'<p class="caption">{under}</p>'
     )

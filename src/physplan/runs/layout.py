@@ -12,6 +12,7 @@ video.mp4  video.mkv  strip.png the video; without loss; some of its frames
 verdict.json                    whether the video shows what the plan says: docs/verify.md
 report.html  failure.json       all of it on one page; why the run did not end, if it did not
 attempts.json  attempts/seed0/ ...    what became of each attempt; each is a run of its own
+base/                           the video model alone with the same seed, if asked for: a run of its own
 preview.png  sampling.safetensors   refreshed while sampling; a sampling that was cut off goes on from it
 calls/  drawings/               answers and pictures that need not be paid for again, with the ledger
 stages/*.json  log.txt  .lock   what is done, and when; held by the process at work
@@ -56,12 +57,12 @@ KEYFRAMES, KEYFRAMES_FOLDER = "keyframes.json", "keyframes"
 EVIDENCE, EVIDENCE_FOLDER = "evidence.safetensors", "evidence"
 LATENTS, LOSSES, REGIONS = "latents.safetensors", "losses.json", "regions.safetensors"
 TIMES, SKETCH, SKETCH_STRIP = "times.json", "sketch.mp4", "sketch.png"
-ATTEMPTS, ATTEMPTS_FOLDER = "attempts.json", "attempts"
+ATTEMPTS, ATTEMPTS_FOLDER, BASE = "attempts.json", "attempts", "base"
 VIDEO, EXACT_VIDEO, STRIP, VERDICT = "video.mp4", "video.mkv", "strip.png", "verdict.json"
 REPORT, PREVIEW, LOG, LOCK = "report.html", "preview.png", "log.txt", ".lock"
 FAILURE, SAMPLING = "failure.json", "sampling.safetensors"
 CALLS, LEDGER, DRAWINGS, RECORDS = "calls", "calls/ledger.jsonl", "drawings", "stages"
-FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS, ATTEMPTS_FOLDER)
+FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS, ATTEMPTS_FOLDER, BASE)
 FILES = (
     *(RUN, CONFIG, INPUT, FRAME, PLAN, UNFINISHED_PLAN, KEYFRAMES, EVIDENCE, LATENTS, LOSSES, REGIONS),
     *(TIMES, SKETCH, SKETCH_STRIP, ATTEMPTS, VIDEO, EXACT_VIDEO, STRIP, VERDICT, REPORT, PREVIEW, LOG),
