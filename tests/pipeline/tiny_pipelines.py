@@ -24,7 +24,8 @@ def build(base: Path) -> Path:
     """All tiny models, each in a folder of its name, once."""
     if not (base / "done").exists():
         tiny_models.build("cogvideox", base / "cogvideox")
-        tiny_models.build("ltx", base / "ltx")
+        for name in ("ltx", "ltx095", "wan22"):
+            tiny_models.build(name, base / name)
         tiny_perception.grounding_dino(base / "grounding_dino")
         tiny_perception.sam2(base / "sam2")
         tiny_perception.sam3(base / "sam3")

@@ -70,7 +70,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--with-base", action="store_true", help="the video model alone too, beside the video in the report"
     )
-    methods = "physplan (default), sketch, storyboard (no video model), frame_guidance, base, ..."
+    methods = "physplan (default), sketch, conditioned, storyboard (no video model), base, ..."
     parser.add_argument("--method", default="physplan", metavar="NAME", help=methods)
     parser.add_argument("--plan", metavar="FILE", help="use this plan instead of making one")
     parser.add_argument("--keyframes", metavar="DIR", help="use 1.png, 2.png, ... of a folder; needs --plan")

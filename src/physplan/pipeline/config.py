@@ -113,6 +113,11 @@ class SketchConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConditionedConfig:
+    start: Literal["noise", "sketch"] = setting("noise", "sketch: the keyframes and the two clocks together")
+
+
+@dataclass(frozen=True, kw_only=True)
 class RuntimeConfig:
     device: str = runtime(
         "auto",
@@ -155,6 +160,9 @@ class Config:
     frame_guidance: GuidanceConfig = decides("latents", FRAME_GUIDANCE, "of the method frame_guidance")
     sketch: SketchConfig = decides(
         "latents", SketchConfig(), "the two clocks of the method sketch", later=True
+    )
+    conditioned: ConditionedConfig = decides(
+        "latents", ConditionedConfig(), "of the method conditioned", later=True
     )
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
 

@@ -112,6 +112,8 @@ def _work(run: Run, stage: str, events: int, done: bool) -> Work:
             repeats = sum(guidance.schedule.at(n) for n in range(steps))
         most = "at most " if run.steered and guidance.until == "satisfied" else ""
         what = f"{steps} steps of {video.model} with {most}{repeats} guided repeats, seed {run.inputs.seed}"
+        if run.conditioned:
+            what = f"{steps} steps of {video.model}, given the keyframes, seed {run.inputs.seed}"
         if run.inputs.attempts > 1:
             what += f", at most {run.inputs.attempts} attempts"
     elif stage == "sketch":
@@ -132,4 +134,5 @@ def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None
         mode=run.config.guidance.gradient if run.steered else "none",
         checkpointing=run.config.runtime.checkpointing,
         events=events,
+        keyframes=events if run.conditioned else 0,
     )

@@ -1,4 +1,4 @@
-"""Every method that a run knows by name: guidance's, and those that start from the sketch."""
+"""Every method that a run knows by name: guidance's, and those that need no gradient."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from physplan.pipeline.config import Config
 
 SKETCH, STORYBOARD = "sketch", "storyboard"  # a video model takes the sketch; the sketch is the video
 SKETCHED = (SKETCH, STORYBOARD)
-METHODS = (*GUIDANCE_METHODS, *SKETCHED)
+CONDITIONED = "conditioned"  # a video model is given the keyframes as pictures
+METHODS = (*GUIDANCE_METHODS, *SKETCHED, CONDITIONED)
 
 
 def guidance_of(method: str, config: Config) -> GuidanceConfig:
-    """The guidance of a method; those that start from the sketch have none."""
-    name = "base" if method in SKETCHED else method
+    """The guidance of a method; those that need no gradient have none."""
+    name = "base" if method in (*SKETCHED, CONDITIONED) else method
     return method_config(name, physplan=config.guidance, frame_guidance=config.frame_guidance)

@@ -23,10 +23,16 @@ from physplan.pipeline.events import OnEvent, silent
 from physplan.pipeline.failure import record_failure
 from physplan.pipeline.forecast import Forecast, forecast
 from physplan.pipeline.methods import STORYBOARD
-from physplan.pipeline.requirements import check_names, check_prompt, missing, require, stages_to_do
+from physplan.pipeline.requirements import (
+    check_names,
+    check_prompt,
+    check_video,
+    missing,
+    require,
+    stages_to_do,
+)
 from physplan.pipeline.result import Cost, OutputType, Result, collect
 from physplan.pipeline.run import AnyPicture, Run, begin, check_folder, prepare_run
-from physplan.pipeline.video_models import video_model
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder, layout
 
@@ -168,7 +174,7 @@ class PhysPlan:
         check_folder(run, redo=redo)
         check_names(run.config)
         check_prompt(run, stages_to_do(run))
-        video_model(run.config.video.model).check_size(run.config.video)
+        check_video(run)
         return replace(forecast(run), missing=tuple(missing(run, stages_to_do(run))))
 
     def config_for(self, overrides: Mapping[str, Any]) -> Config:

@@ -28,12 +28,20 @@ def require(run: Run, *, upto: layout.StageName | None = None) -> None:
     todo = stages_to_do(run, upto)
     check_prompt(run, todo)
     if "latents" in todo:
-        video_model(run.config.video.model).check_size(run.config.video)
+        check_video(run)
     if lacking := list(missing(run, todo)):
         listed = "; ".join(f"{item.what} ({item.fix})" for item in lacking)
         raise PhysPlanError(f"This run cannot begin here: it lacks {listed}.")
     if "latents" in todo:
         check_fits(run)
+
+
+def check_video(run: Run) -> None:
+    """Refuse a size or a method that the video model is known not to take."""
+    model, video = video_model(run.config.video.model), run.config.video
+    model.check_size(video)
+    if run.conditioned:
+        model.check_keyframes(video)
 
 
 def check_names(config: Config) -> None:

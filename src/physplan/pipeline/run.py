@@ -23,7 +23,7 @@ from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, Inputs
 from physplan.pipeline.config_loading import to_plain
 from physplan.pipeline.events import OnEvent, RunEvent, Tell, silent
-from physplan.pipeline.methods import METHODS, SKETCHED, STORYBOARD, guidance_of
+from physplan.pipeline.methods import CONDITIONED, METHODS, SKETCHED, STORYBOARD, guidance_of
 from physplan.pipeline.stage_keys import deciding_settings, differences, digest
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import check_frames, check_prompt
@@ -74,12 +74,19 @@ class Run:
     @property
     def steered(self) -> bool:
         """Whether it follows it by gradients."""
-        return self.guided and self.inputs.method not in SKETCHED
+        return self.guided and self.inputs.method not in (*SKETCHED, CONDITIONED)
+
+    @property
+    def conditioned(self) -> bool:
+        """Whether its video model is given the keyframes."""
+        return self.inputs.method == CONDITIONED
 
     @property
     def from_sketch(self) -> bool:
         """Whether its video begins with the sketch, or is it."""
         method = self.inputs.method
+        if self.conditioned:
+            return self.config.conditioned.start == "sketch"
         return method in SKETCHED or (self.steered and guidance_of(method, self.config).start == "sketch")
 
     @property

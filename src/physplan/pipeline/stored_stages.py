@@ -35,6 +35,7 @@ from physplan.tensors import save_tensors
 from physplan.video.checkpoint import CheckpointFile
 from physplan.video.decoding import load_latents, save_latents
 from physplan.video.files import run_metadata, write_video
+from physplan.video.given import GivenFrame
 from physplan.video.sheets import Frames, contact_sheet
 
 Made = tuple[list[Path], list[str]]  # files, notes
@@ -212,6 +213,7 @@ def _latents(run: Run) -> Made:
         seed=run.inputs.seed,
         guided_by=guided_by,
         sketch=sketch,
+        keyframes=_given_frames(run) if run.conditioned else (),
         tell=tell,
         preview=run.folder / layout.PREVIEW,
         checkpoint=checkpoint,
@@ -246,6 +248,14 @@ def _sketch(run: Run) -> Made:
     if run.from_sketch:
         run.sketched.append(sketch)
     return files, list(sketch.notes)
+
+
+def _given_frames(run: Run) -> list[GivenFrame]:
+    anchors = load_plan(run).anchors
+    return [
+        GivenFrame(frame=anchor, image=image)
+        for anchor, image in zip(anchors, load_keyframes(run), strict=True)
+    ]
 
 
 def _sketch_of(run: Run) -> Sketch:
@@ -336,13 +346,17 @@ def _sampled_from(run: Run) -> list[Path]:
     return [run.folder / layout.PLAN, run.folder / layout.EVIDENCE] if run.guided else []
 
 
+def _given_to_sampling(run: Run) -> list[Path]:
+    return [*_sampled_from(run), *(_keyframe_files(run)[1:] if run.conditioned else [])]
+
+
 PLAN = Stage("plan", _plan, lambda run: [], own_hand=True)
 KEYFRAMES = Stage(
     "keyframes", _keyframes, lambda run: [run.folder / layout.PLAN], own_hand=True, last_use_of=("editor",)
 )
 EVIDENCE = Stage("evidence", _evidence, _keyframe_files, last_use_of=("segmenter",))
 SKETCH = Stage("sketch", _sketch, _sampled_from, leaf=True)
-LATENTS = Stage("latents", _latents, _sampled_from)
+LATENTS = Stage("latents", _latents, _given_to_sampling)
 VIDEO = Stage("video", _video, lambda run: [run.folder / layout.LATENTS])
 VERDICT = Stage("verdict", _verdict, _judged_from)
 BY_NAME = {stage.name: stage for stage in (PLAN, KEYFRAMES, EVIDENCE, SKETCH, LATENTS, VIDEO, VERDICT)}

@@ -21,8 +21,9 @@ from torch.utils._pytree import tree_leaves
 
 from physplan.errors import PhysPlanError
 from physplan.video.families.base import FamilyModel
+from physplan.video.given import GivenFrame
 from physplan.video.loading import DTYPES
-from physplan.video.meta_models import folder_networks, meta_model
+from physplan.video.meta_models import folder_networks, folder_scheduler, meta_model
 from physplan.video.protocol import Conditioning
 from physplan.video.published import PublishedModel
 
@@ -63,12 +64,11 @@ def estimate_preset(
     anchors: int = 3,
     gradient_mode: GradientMode = "fused",
     checkpointing: bool = True,
+    keyframes: int = 0,
 ) -> MemoryEstimate:
     """The memory of a run with a published model, at its own size unless told, before it is fetched."""
     dtype = DTYPES[preset.dtype]
-    model = meta_model(
-        preset.pipeline, preset.networks, preset.settings, dtype=dtype, checkpointing=checkpointing
-    )
+    model = published_on_meta(preset, checkpointing=checkpointing)
     return estimate(
         model,
         height=height or preset.height,
@@ -77,7 +77,19 @@ def estimate_preset(
         guidance_scale=preset.guidance_scale,
         anchors=anchors,
         gradient_mode=gradient_mode,
+        keyframes=keyframes,
         encoder_bytes=int(preset.encoder_parameters * 1e9 * dtype.itemsize),
+    )
+
+
+def published_on_meta(preset: PublishedModel, *, checkpointing: bool = True) -> FamilyModel:
+    return meta_model(
+        preset.pipeline,
+        preset.networks,
+        preset.settings,
+        dtype=DTYPES[preset.dtype],
+        checkpointing=checkpointing,
+        scheduler=preset.scheduler,
     )
 
 
@@ -86,7 +98,14 @@ def estimate_folder(
 ) -> MemoryEstimate:
     """The memory of a run with a local model, from its configs and file sizes; `run` as in `estimate`."""
     pipeline, networks, settings = folder_networks(folder)
-    model = meta_model(pipeline, networks, settings, dtype=DTYPES[dtype], checkpointing=checkpointing)
+    model = meta_model(
+        pipeline,
+        networks,
+        settings,
+        dtype=DTYPES[dtype],
+        checkpointing=checkpointing,
+        scheduler=folder_scheduler(folder),
+    )
     files = [f for part in ("text_encoder", "image_encoder") for f in (folder / part).glob("*.safetensors")]
     return estimate(model, encoder_bytes=sum(f.stat().st_size for f in files), **run)
 
@@ -101,10 +120,14 @@ def estimate(
     anchors: int = 3,
     gradient_mode: GradientMode = "fused",
     encoder_bytes: int = 0,
+    keyframes: int = 0,
 ) -> MemoryEstimate:
     """Run one guided step and the final decode of a meta-device model, and count."""
+    picture = Image.new("RGB", (width, height))
+    places = model.keyframe_places(model.check_size(height=height, width=width, num_frames=num_frames))
     conditioning = model.prepare(
-        image=Image.new("RGB", (width, height)),
+        image=picture,
+        keyframes=[GivenFrame(frame=frame, image=picture) for frame in (places or (1,))[:keyframes]],
         prompt="",
         height=height,
         width=width,
