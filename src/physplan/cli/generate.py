@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     given = {
         "prompt": args.prompt,
         "plan": args.plan,
-        "keyframes": _keyframes(args.keyframes),
+        "keyframes": given_keyframes(args.keyframes),
         "method": args.method,
         "attempts": args.attempts,
     }
@@ -138,7 +138,7 @@ def _generate(pp: PhysPlan, args: argparse.Namespace, folder: Path, given: dict[
                 file=sys.stderr,
             )
             return 130
-    _show_result(result, folder)
+    show_made(result, folder)
     return 0
 
 
@@ -156,7 +156,7 @@ def read_seeds(text: str) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _keyframes(folder: str | None) -> list[Path] | None:
+def given_keyframes(folder: str | None) -> list[Path] | None:
     if folder is None:
         return None
     found = sorted((p for p in Path(folder).glob("*.png") if p.stem.isdigit()), key=lambda p: int(p.stem))
@@ -212,7 +212,7 @@ def show_attempts(attempts: Sequence[Attempt]) -> None:
     print(f"Attempts: {len(attempts)} made, seed {kept} kept: {plain(told)}.")
 
 
-def _show_result(result: Result, folder: Path) -> None:
+def show_made(result: Result, folder: Path) -> None:
     for note in result.notes:
         print(f"note: {plain(note)}")
     if result.cost.calls.calls:

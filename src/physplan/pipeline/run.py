@@ -160,7 +160,7 @@ def prepare_run(
         prompt=prompt,
         plan=digest(chain.to_json()) if chain else None,
         prompts=str(PromptSet.read(config.reasoner.prompts).version) if config.reasoner.prompts else None,
-        keyframes=_picture_digest(drawn) if drawn else None,
+        keyframes=picture_digest(drawn) if drawn else None,
         seed=seed,
         method=method,
         attempts=attempts,
@@ -197,7 +197,7 @@ def read_keyframes(
     return tuple(fit_keyframe(Picture.of(image).image, size) for image in keyframes)
 
 
-def _picture_digest(pictures: Sequence[Image.Image]) -> str:
+def picture_digest(pictures: Sequence[Image.Image]) -> str:
     return hashlib.sha256("".join(Picture.of(one).sha256 for one in pictures).encode()).hexdigest()
 
 
