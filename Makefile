@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := src tests benchmarks doubles requirements
+CODE := src tests benchmarks doubles requirements integrations
 .DEFAULT_GOAL := help
 
 .PHONY: help setup setup-dev lock licences demo test test-slow attack lint mutants bench-graph bench-plan bench-scale bench-video bench-guidance bench-sandbox-models

@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-EXTRAS = {"base": "", "dev": "[dev,gemini,openai,eval,cluster]"}
+EXTRAS = {"base": "", "dev": "[dev,gemini,openai,eval,cluster,provenance]"}
 
 
 def lock_fits() -> bool:

@@ -17,7 +17,7 @@ from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.origin import Origin, read_origin
 from physplan.pipeline import PhysPlan, Result
-from physplan.pipeline.origins import config_of, plan_of, run_again
+from physplan.pipeline.origins import config_of, plan_of, run_again, sign_run
 from physplan.sandbox.samples import first_frame, sample
 from physplan.video.files import write_video
 
@@ -144,3 +144,20 @@ def test_no_key_no_address_and_no_path_of_the_machine_is_in_the_file(
     with pytest.raises(PhysPlanError, match="files of another machine"):
         config_of(origin, {})
     assert config_of(origin, sources).video.source == sources["video.source"]
+
+
+def test_a_run_is_signed_beside_its_video_which_stays_as_it_is(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("c2pa", reason='content credentials need pip install "physplan[provenance]"')
+    from physplan.origin.certificates import load_credential, make_test_certificate
+
+    certificate, key, authority = make_test_certificate(tmp_path)
+    before = (made / "video.mp4").read_bytes()
+    signed = sign_run(made, load_credential(certificate, key))
+    assert (made / "video.mp4").read_bytes() == before
+    capsys.readouterr()
+    assert main(["verify-origin", str(signed), "--trust", str(authority)]) == 0
+    told = capsys.readouterr().out
+    assert read_origin(made / "video.mp4").hashes["plan"] in told
+    assert "models: sandbox" in told

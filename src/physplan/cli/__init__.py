@@ -18,6 +18,7 @@ from physplan.graph.errors import GraphError
 COMMANDS = (
     *("demo", "sample", "generate", "batch", "report", "plan"),
     *("evaluate", "validate", "apply", "show", "verify", "study", "doctor"),
+    *("verify_origin", "certificate"),
 )
 
 

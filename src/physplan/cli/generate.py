@@ -15,6 +15,7 @@ from physplan.foreign import plain
 from physplan.runs import layout
 
 if TYPE_CHECKING:
+    from physplan.origin.certificates import Credential
     from physplan.pipeline import PhysPlan, Result, RunEvent
     from physplan.pipeline.forecast import Forecast
     from physplan.runs.records import Attempt
@@ -80,6 +81,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would be done, called, paid and needed"
     )
+    parser.add_argument(
+        "--sign",
+        nargs=2,
+        metavar=("CERTIFICATE", "KEY"),
+        help="also write signed.mp4, with content credentials: PEM files",
+    )
     group = recipe.add_arguments(parser)
     for name in FIELDS:
         group.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N", help=argparse.SUPPRESS)
@@ -104,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
     seeds = read_seeds(args.seeds) if args.seeds is not None else [args.seed or 0]
     if args.seeds is not None and (args.seed is not None or args.attempts > 1):
         raise PhysPlanError("--seeds makes a video of each seed: leave out --seed and --attempts.")
+    credential = _credential(args.sign)
     folder = Path(args.output or default_folder(args))
     folders = [folder if args.seeds is None else folder / f"seed{seed}" for seed in seeds]
     if args.dry_run:
@@ -116,7 +124,20 @@ def run(args: argparse.Namespace) -> int:
         reuse = folders[0] if len(folders) > 1 else None
         if _generate(pp, args, one, {**given, "seed": seed, "reuse": reuse, "with_base": args.with_base}):
             return 130
+        if credential is not None:
+            from physplan.pipeline.origins import sign_run
+
+            print(f"Signed: {plain(sign_run(one, credential))}")
     return 0
+
+
+def _credential(files: Sequence[str] | None) -> Credential | None:
+    """Read before anything is made."""
+    if files is None:
+        return None
+    from physplan.origin.certificates import load_credential
+
+    return load_credential(*files)
 
 
 def _generate(pp: PhysPlan, args: argparse.Namespace, folder: Path, given: dict[str, Any]) -> int:

@@ -13,7 +13,7 @@ from PIL import Image
 from physplan import presets
 from physplan.graph import EventChain
 from physplan.origin.local_names import local_names, without_paths
-from physplan.origin.record import Origin, OriginError, png_of
+from physplan.origin.record import TAG, Origin, OriginError, png_of, read_origin
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.events import OnEvent, silent
@@ -26,18 +26,27 @@ from physplan.video.fit import fit_picture
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from physplan.origin.certificates import Credential
     from physplan.pipeline.result import Result
 
 
 def origin_of(run: Run, frames: Tensor) -> Origin:
-    """What the run's video says of it: the same for equal runs, whether its plan was made or given."""
-    plan = layout.load_plan(run.folder.path) if run.planned else None
+    """What the run's video says of it, from the run's folder."""
+    folder = run.folder.path
+    plan = layout.load_plan(folder) if run.planned else None
+    return origin_with(run, plan, layout.load_keyframes(folder) if run.guided else None, frames)
+
+
+def origin_with(
+    run: Run, plan: EventChain | None, keyframes: Sequence[Image.Image] | None, frames: Tensor
+) -> Origin:
+    """The same for equal runs, whether the plan was made or given."""
     shown = Picture.of(_shown(run.picture.image, run.frame, run.config))
     hashes = {"picture": shown.sha256, "frames": frames_digest(frames)}
     if plan is not None:
         hashes["plan"] = digest(plan.to_json())
-    if run.guided:
-        hashes["keyframes"] = picture_digest(layout.load_keyframes(run.folder.path))
+    if keyframes is not None:
+        hashes["keyframes"] = picture_digest(keyframes)
     return Origin(
         prompt=run.inputs.prompt,
         method=run.inputs.method,
@@ -50,6 +59,16 @@ def origin_of(run: Run, frames: Tensor) -> Origin:
         plan=None if plan is None else plan.to_json(),
         picture=png_of(shown.image),
     )
+
+
+def write_told(path: Path, frames: Tensor, origin: Origin) -> None:
+    """A video that says how it was made: for every program in a few words, for us in all."""
+    from physplan.video.files import run_metadata, write_video
+
+    about = {"method": origin.method, "prompt": origin.prompt, "video": origin.settings["video.model"]}
+    metadata = run_metadata(seed=origin.seed, preset=origin.preset, **about)
+    fps = origin.settings["video.fps"] or 8
+    write_video(path, frames, fps=fps, metadata=metadata, tags={TAG: origin.to_text()})
 
 
 def _shown(picture: Image.Image, frame: Image.Image, config: Config) -> Image.Image:
@@ -141,3 +160,15 @@ def _keyframes_of(origin: Origin, given: Sequence[Path] | None) -> Sequence[Path
     if given is not None and not origin.keyframes_given:
         raise OriginError("The keyframes of the video were drawn by the run itself: leave out --keyframes.")
     return given
+
+
+def sign_run(folder: Path, credential: Credential) -> Path:
+    """A signed copy of a run's video. The video itself stays as it is: equal runs have equal files."""
+    from physplan.origin.credentials import sign_video
+
+    origin = read_origin(folder / layout.VIDEO)
+    frame = png_of(layout.load_picture(folder, layout.FRAME))
+    sign_video(
+        folder / layout.VIDEO, folder / layout.SIGNED, credential=credential, origin=origin, frame=frame
+    )
+    return folder / layout.SIGNED

@@ -226,7 +226,8 @@ def begin(run: Run, *, redo: bool) -> None:
         ]
         folder.forget([*reversed(stale)])
         RunFolder(folder / layout.BASE).forget([*reversed(layout.STAGES)])  # it is beside another run's
-        (folder / layout.REPORT).unlink(missing_ok=True)
+        for made in (layout.REPORT, layout.SIGNED):
+            (folder / made).unlink(missing_ok=True)
     (folder / layout.FAILURE).unlink(missing_ok=True)
     # First of all files: it is what makes the folder ours.
     write_json(

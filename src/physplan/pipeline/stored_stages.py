@@ -17,14 +17,13 @@ from physplan.errors import PhysPlanError
 from physplan.files import atomic_path, write_json
 from physplan.graph import EventChain, GraphError
 from physplan.keyframes import Keyframe
-from physplan.origin import record as origin
 from physplan.perception.preview import save_previews
 from physplan.pipeline import stages
 from physplan.pipeline.checking import check_video
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.forecast import memory_needed
 from physplan.pipeline.methods import STORYBOARD, guidance_of
-from physplan.pipeline.origins import origin_of
+from physplan.pipeline.origins import origin_of, write_told
 from physplan.pipeline.planning import make_plan
 from physplan.pipeline.run import Run
 from physplan.pipeline.sampling import Guide, make_latents
@@ -36,7 +35,7 @@ from physplan.sketch import Sketch, make_sketch
 from physplan.tensors import save_tensors
 from physplan.video.checkpoint import CheckpointFile
 from physplan.video.decoding import load_latents, save_latents
-from physplan.video.files import run_metadata, write_video
+from physplan.video.files import write_video
 from physplan.video.given import GivenFrame
 from physplan.video.sheets import Frames, contact_sheet
 
@@ -280,15 +279,13 @@ def _video(run: Run) -> Made:
 
 def _write_video(run: Run, frames: Tensor) -> Made:
     shown = _as_given(run, frames)
-    about = {"method": run.inputs.method, "prompt": run.inputs.prompt, "video": run.config.video.model}
-    metadata = run_metadata(seed=run.inputs.seed, preset=run.config.preset, **about)
-    tags = {origin.TAG: origin_of(run, shown).to_text()}
+    origin = origin_of(run, shown)
     video, exact = (
         run.folder / layout.VIDEO,
         run.folder / layout.EXACT_VIDEO,
     )  # without loss: what is measured
     for path in (video, exact):
-        write_video(path, shown, fps=run.config.video.fps or 8, metadata=metadata, tags=tags)
+        write_told(path, shown, origin)
     strip = run.folder / layout.STRIP
     rows: list[tuple[str, Frames]] = [("video", shown)]
     if run.inputs.method != STORYBOARD and (run.folder / layout.SKETCH).exists():
