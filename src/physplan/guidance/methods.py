@@ -15,7 +15,7 @@ from physplan.registry import did_you_mean
 PHYSPLAN = GuidanceConfig()
 
 # Its public code for CogVideoX. Wan there: window_length=2 and travel=(3, 10). It starts from the noise that
-# the other methods start from; draws="frame_guidance" is the order in which its own code draws.
+# the other methods start from; noise_order="frame_guidance" is the order in which its own code draws.
 FRAME_GUIDANCE = GuidanceConfig(
     losses=("whole_frame",),
     schedule=FRAME_GUIDANCE_SCHEDULE,

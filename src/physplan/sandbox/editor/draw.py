@@ -14,12 +14,13 @@ from scipy.ndimage import binary_dilation, binary_fill_holes, gaussian_filter
 from physplan.errors import PhysPlanError
 from physplan.graph import Edge, Link, Spawn, Update
 from physplan.keyframes.protocol import EditRequest
-from physplan.sandbox.editor import fresh, retouch
+from physplan.sandbox.editor import new_things, retouch
 from physplan.sandbox.editor.cutout import CLEAR, SHEETS, Cutout, Pose, matte
 from physplan.sandbox.editor.errors import LEVELS, err
 from physplan.sandbox.editor.fill import erase, hull, rows_from
-from physplan.sandbox.editor.placing import A_LITTLE, Box, Setting, poses
+from physplan.sandbox.editor.placing import A_LITTLE, poses
 from physplan.sandbox.editor.placing import LEVELS as WATER_LEVELS
+from physplan.sandbox.editor.setting import Box, Setting
 from physplan.sandbox.parser import main_parts
 from physplan.sandbox.world.scene import Scene
 
@@ -183,8 +184,8 @@ class _Drawing:
             return canvas
         share = self.setting.boxes[edit.o].height / vessel.height
         level = WATER_LEVELS.get(edit.value, share + A_LITTLE)
-        room = fresh.inside(vessel, self.setting.unit)
-        return fresh.paint(
+        room = new_things.inside(vessel, self.setting.unit)
+        return new_things.paint(
             canvas, "water", room, unit=self.setting.unit, level=level * vessel.height / room.height
         )
 
@@ -234,27 +235,27 @@ class _Drawing:
                 b for id, b in setting.boxes.items() if self._is(id) == "glass" and b.left < spout < b.right
             ]
             floor = vessels[0].bottom - 2 * unit if vessels else setting.table_row(near) + unit
-            return fresh.stream(canvas, source, spout, floor, unit)
+            return new_things.stream(canvas, source, spout, floor, unit)
         if edit.category == "water" and "containment" in holders:
-            return fresh.water_in(canvas, setting.boxes[holders["containment"]], extent, unit)
+            return new_things.water_in(canvas, setting.boxes[holders["containment"]], extent, unit)
         if edit.category == "puddle":
             held = holders.get("support")
             dish = setting.boxes[held] if held and self._is(held) != "table" else None
             rows, columns = np.nonzero(self.masks[origin])
             x = float(columns[rows >= rows.max() - unit].mean() + 0.5)
-            canvas = fresh.puddle(canvas, setting, dish, x, setting.table_row(near), extent)
+            canvas = new_things.puddle(canvas, setting, dish, x, setting.table_row(near), extent)
             return canvas if dish else self._restored(canvas, before, near - SAME_ROW)
         if edit.category == "blot" and "support" in holders:
-            return fresh.blot(
+            return new_things.blot(
                 canvas, setting.boxes[holders["support"]], edit.attributes.get("color", "dark"), unit
             )
         if edit.category == "beam":
-            canvas = fresh.beam(canvas, source, self._faces_right(origin), unit)
+            canvas = new_things.beam(canvas, source, self._faces_right(origin), unit)
             return self._restored(canvas, before, near - SAME_ROW)
         if edit.category == "smoke":
-            return fresh.smoke(canvas, source, unit)
+            return new_things.smoke(canvas, source, unit)
         # Anything else: a soft patch where it comes from, better than nothing on a photograph.
-        return fresh.paint(canvas, "cloud", source, unit=unit, color=(0.6, 0.62, 0.65))
+        return new_things.paint(canvas, "cloud", source, unit=unit, color=(0.6, 0.62, 0.65))
 
     def _drawing_order(self, id: str) -> tuple[float, bool, bool, float]:
         """Far before near, what hangs after what carries it, glass last, a row from right to left."""

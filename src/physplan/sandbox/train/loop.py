@@ -82,14 +82,6 @@ def train(model: nn.Module, loss_at: StepLoss, config: TrainConfig, folder: Path
     return {"steps": config.steps, "seconds": round(seconds + time.monotonic() - begun), "curve": curve}
 
 
-def load_average(model: nn.Module, folder: Path, *, name: str) -> int:
-    """The averaged weights of the last checkpoint, as they are; returns its step."""
-    state = torch.load(folder / f"{name}.state", weights_only=True)
-    model.load_state_dict(state["average"])
-    model.eval()
-    return state["step"]
-
-
 def schedule(step: int, config: TrainConfig) -> float:
     """Linear warm-up, then a half cosine down to 5 %."""
     if step < config.warmup:

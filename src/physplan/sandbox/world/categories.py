@@ -46,6 +46,3 @@ CATEGORIES: tuple[str, ...] = (
     "plant",
     "apple",
 )
-
-#: The background: everything else is an object.
-SCENERY = CATEGORIES[:2]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from physplan.sandbox.editor.placing import LEVELS, Box, Setting
+from physplan.sandbox.editor.placing import LEVELS
+from physplan.sandbox.editor.setting import Box, Setting
 from physplan.sandbox.world.paint import PAINTERS, Brush
 from physplan.sandbox.world.sprites import PALETTE
 
