@@ -132,7 +132,7 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(text: str, tmp_path: Path)
 
 def test_paths_of_a_machine_are_cut_to_their_last_name(tmp_path: Path) -> None:
     settings = {
-        "video.source": "/home/ann/models/wan",
+        "video.source": "/data/ann/models/wan",
         "editor.options": {"source": "C:\\models\\flux", "model": "gemini-3"},
         "perception.depth": {"options": {"source": "depth-anything/Depth-Anything-V2-Small-hf"}},
         "list": ["~/x", "./y", str(tmp_path)],
