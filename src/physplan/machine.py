@@ -139,35 +139,33 @@ def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missi
         yield Missing("gpu", f"a CUDA GPU with {needs.gpu_memory_gb:.0f} GB", has)
 
 
+# Most first: what its videos are expected to be like. A card cannot be fetched, a key or a server can.
+BY_MERIT = ("best", "paper", "open", "desk", "home", "storyboard")
+HARD = ("gpu", "memory")
+
+
 def nearest_preset() -> tuple[str, list[Missing]]:
-    """The preset for pictures of one's own that lacks least here; weights are fetched by themselves."""
+    """The best preset for pictures of one's own that this card, its keys and servers allow, and what it still
+    lacks; weights are fetched by themselves."""
     from physplan.presets import PRESETS
 
     memory = memory_gb()
     gpu_memory = max((gpu["memory_gb"] for gpu in gpus()), default=0.0)
     found = {
-        name: [m for m in missing(needs, memory=memory, gpu_memory=gpu_memory) if m.kind != "weights"]
-        for name, needs in PRESETS.items()
-        if not needs.embedded
+        name: [m for m in missing(PRESETS[name], memory=memory, gpu_memory=gpu_memory) if m.kind != "weights"]
+        for name in BY_MERIT
     }
-    return min(found.items(), key=lambda item: len(item[1]))
 
+    def lack(name: str) -> tuple[int, int]:
+        return sum(m.kind in HARD for m in found[name]), len(found[name])
 
-def video_memory(model: str) -> dict[str, Any] | None:
-    """Estimated peak GB of a published video model at its own size, by gradient mode and events."""
-    from physplan.video.estimates import estimates
-    from physplan.video.published import PUBLISHED
-
-    if model not in estimates():
-        return None
-    preset = PUBLISHED[model]
-    size = f"{preset.num_frames} frames of {preset.width} x {preset.height}"
-    return {"model": model, "size": size, "peak_gb": estimates()[model]}
+    name = min(BY_MERIT, key=lack)
+    return name, found[name]
 
 
 def survey() -> dict[str, Any]:
     """All of it, as JSON."""
-    from physplan.presets import PRESETS, recipe
+    from physplan.presets import PRESETS
 
     memory, devices, folder = memory_gb(), gpus(), weights_folder()
     largest = max((gpu["memory_gb"] for gpu in devices), default=0.0)
@@ -178,7 +176,9 @@ def survey() -> dict[str, Any]:
             "ready": not lacking,
             "about": needs.about,
             "missing": lacking,
-            "memory": video_memory(recipe(name)["video"]["model"]),
+            "gpu_memory_gb": needs.gpu_memory_gb,
+            "stages": dict(needs.stages or {}),
+            "server_memory_gb": needs.server_memory_gb,
         }
     return {
         "versions": versions(),
@@ -192,5 +192,6 @@ def survey() -> dict[str, Any]:
             "weights_gb": round(disk(folder), 1),
             "weights": str(folder),
         },
+        "best": nearest_preset()[0],
         "presets": presets,
     }

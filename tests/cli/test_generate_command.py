@@ -175,7 +175,7 @@ def test_a_run_its_dry_run_its_report_and_another_seed(
     told = capsys.readouterr().out
     assert "3 steps of cogvideox-5b with 2 guided repeats" in told
     assert "Calls: 11, about 0.4" in told
-    assert "Memory on cpu: about 0.0 GB" in told
+    assert "Memory on cpu: sampling about 0.0 GB" in told
     assert not (tmp_path / "runs").exists()
     assert len(server.asked) == asked
     assert generate() == 0

@@ -87,7 +87,12 @@ def test_doctor_reports_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["versions"]["physplan"]
     assert found["memory_gb"] > 0
-    assert set(found["presets"]) == {"sandbox", "paper", "best", "open"}
+    assert set(found["presets"]) == {"sandbox", "storyboard", "home", "desk", "open", "paper", "best"}
+    memory = {name: preset["gpu_memory_gb"] for name, preset in found["presets"].items()}
+    assert memory["storyboard"] == memory["sandbox"] == 0
+    assert 0 < memory["home"] <= 11.5
+    assert 0 < memory["desk"] <= 23
+    assert all(max(p["stages"].values(), default=0) == p["gpu_memory_gb"] for p in found["presets"].values())
     for preset in found["presets"].values():
         assert preset["ready"] == (not preset["missing"])
 
@@ -127,7 +132,7 @@ def test_each_kind_of_need_is_found_missing_and_found_met(
             extras={"magic": "no_such_module.at_all"},
             weights=("some/model",),
             memory_gb=10,
-            gpu_memory_gb=20,
+            stages={"latents": 20.0},
         )
         kinds = [item.kind for item in missing(needs, memory=5, gpu_memory=10)]
         assert kinds == ["key", "extra", "weights", "memory", "gpu"]

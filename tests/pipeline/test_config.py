@@ -23,6 +23,8 @@ from physplan.runs.layout import STAGES
 
 INPUTS = Inputs(image="0" * 64, prompt="a ball rolls")
 RUNTIME = {
+    "method",
+    "runtime.encoders",
     "preset", "reasoner.base_url", "editor.base_url", "runtime.device", "runtime.offload", "runtime.tiling",
     "runtime.slicing", "runtime.checkpointing", "runtime.keep_encoders", "runtime.keep_models",
     "runtime.local_files_only", "runtime.budget", "runtime.prices", "runtime.offline", "runtime.timeout",

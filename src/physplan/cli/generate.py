@@ -71,8 +71,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--with-base", action="store_true", help="the video model alone too, beside the video in the report"
     )
-    methods = "physplan (default), sketch, conditioned, storyboard (no video model), base, ..."
-    parser.add_argument("--method", default="physplan", metavar="NAME", help=methods)
+    methods = "physplan, sketch, conditioned, storyboard (no video model), base, ... (default: the preset's)"
+    parser.add_argument("--method", metavar="NAME", help=methods)
     parser.add_argument("--plan", metavar="FILE", help="use this plan instead of making one")
     parser.add_argument("--keyframes", metavar="DIR", help="use 1.png, 2.png, ... of a folder; needs --plan")
     parser.add_argument(
@@ -101,6 +101,7 @@ def run(args: argparse.Namespace) -> int:
 
     changes = recipe.overrides(args, device="runtime.device", **FIELDS)
     pp = PhysPlan.from_preset(recipe.source(args), **changes)
+    args.method = args.method or pp.config.method
     given = {
         "prompt": args.prompt,
         "plan": args.plan,
@@ -208,10 +209,19 @@ def _show_forecast(found: Forecast, pp: PhysPlan, *, videos: int = 1) -> None:
     print(f"Calls: {found.calls}, {cost}{assumed}; a budget (--budget) is kept whatever happens.")
     if videos > 1:
         print(f"This for the first of {videos} videos; the others are sampled, decoded and checked, no more.")
-    print(f"Memory on {pp.config.runtime.device}: {found.memory or 'about 1.5 GB, all models together'}.")
+    print(f"Memory on {pp.config.runtime.device}: {_memory(found)}.")
     for lacking in found.missing:
         print(f"Missing here: {lacking.what} ({lacking.fix}).")
     print("Nothing was done.")
+
+
+def _memory(found: Forecast) -> str:
+    if found.stages:
+        listed = ", ".join(f"{stage} {gb}" for stage, gb in found.stages.items())
+        return f"{max(found.stages.values())} GB at most ({listed})"
+    if found.memory is not None:
+        return f"sampling {found.memory}"
+    return "about 1.5 GB, all models together; no large video model"
 
 
 def show_verdict(verdict: Checked) -> None:

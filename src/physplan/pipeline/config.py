@@ -131,6 +131,9 @@ class RuntimeConfig:
     slicing: bool = runtime(False, "decode in slices")
     checkpointing: bool = runtime(True, "recompute in the backward pass: slower, less memory")
     keep_encoders: bool = runtime(False, "text and picture encoders after use")
+    encoders: Literal["device", "cpu"] = runtime(
+        "device", "cpu: words are encoded there, where memory is short"
+    )
     keep_models: bool = runtime(True, "False: each is let go after its last stage, for memory")
     local_files_only: bool = runtime(False, "fetch no weights")
     budget: float | None = runtime(None, "USD for all calls of the run", low=0, high=1_000_000)
@@ -152,6 +155,7 @@ class Config:
     """`preset` names the recipe this began as."""
 
     preset: str = runtime("sandbox", "the recipe this began as")
+    method: str = runtime("physplan", "where a run names none")
     reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
     editor: EditorConfig = field(default_factory=EditorConfig)
     perception: PerceptionConfig = field(default_factory=PerceptionConfig)

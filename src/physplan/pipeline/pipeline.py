@@ -90,7 +90,7 @@ class PhysPlan:
         *,
         plan: EventChain | str | os.PathLike[str] | None = None,
         keyframes: Sequence[AnyPicture] | None = None,
-        method: str = "physplan",
+        method: str | None = None,
         generator: torch.Generator | None = None,
         seed: int | None = None,
         attempts: int = 1,
@@ -108,10 +108,11 @@ class PhysPlan:
         num_inference_steps, guidance_scale, negative_prompt, fps. Of `generator` the seed counts. With
         `attempts`, further seeds are sampled until the verdict holds, or the best is kept. `with_base` makes
         the video model's own video too, for the report. What another run's folder, `reuse`, holds of the same
-        plan and keyframes is not made again.
+        plan and keyframes is not made again. Without a `method`, the preset's own is used.
         """
         if output_type not in ("pt", "np", "pil"):
             raise PhysPlanError(f"output_type is {output_type!r}: use 'pt', 'np' or 'pil'.")
+        method = method or self.config.method
         if with_base and (method in ("base", STORYBOARD) or output_dir is None):
             raise PhysPlanError(
                 "The base model's video is shown beside that of another method, in the report: give a method "

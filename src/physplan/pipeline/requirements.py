@@ -13,7 +13,7 @@ from physplan.machine import Missing
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
 from physplan.pipeline.config import Config
 from physplan.pipeline.defaults import check_device
-from physplan.pipeline.forecast import check_fits
+from physplan.pipeline.forecast import check_fits, preset_stages
 from physplan.pipeline.run import Run
 from physplan.pipeline.video_models import video_model
 from physplan.reasoning.registry import REASONERS
@@ -86,7 +86,10 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
     except PhysPlanError as error:
         yield Missing("gpu", config.runtime.device, str(error).rstrip("."))
         return
-    if "latents" in todo:
+    on_gpu, stages = config.runtime.device.startswith("cuda"), preset_stages(run)
+    if on_gpu and stages:
+        yield from _card(run, max(stages.values()))
+    elif "latents" in todo:
         yield from _memory(run)
 
 
@@ -111,6 +114,14 @@ def _of_caller(
     if not any(machine.has_key(key) for key in keys):
         fix = f"set {keys[0]}, or {keys[0]}_FILE to the file that holds it"
         yield Missing("key", f"the key {' or '.join(keys)}", fix)
+
+
+def _card(run: Run, needed: float) -> Iterator[Missing]:
+    """The preset's one figure against the whole card."""
+    here = machine.gpus()[int(run.config.runtime.device.partition(":")[2] or 0)]["memory_gb"]
+    if here < needed:
+        preset, fix = run.config.preset, f"this card has {here:.1f}; physplan doctor names a preset for it"
+        yield Missing("memory", f"a card with {needed:.1f} GB for the preset {preset}", fix)
 
 
 def _memory(run: Run) -> Iterator[Missing]:

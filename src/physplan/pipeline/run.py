@@ -124,13 +124,13 @@ def prepare_run(
     plan: EventChain | str | os.PathLike[str] | None = None,
     keyframes: Sequence[AnyPicture] | None = None,
     seed: int = 0,
-    method: str = "physplan",
+    method: str | None = None,
     attempts: int = 1,
     on_event: OnEvent = silent,
 ) -> Run:
     """Everything that can be wrong with what was given is found here."""
     picture = Picture.of(image)
-    video = config.video
+    video, method = config.video, method or config.method
     frames = check_frames(video.num_frames or 0)
     frame, fit = fit_picture(picture.image, width=video.width or 0, height=video.height or 0, mode=video.fit)
     chain = read_plan(plan, picture, Picture.of(frame), frames) if plan is not None else None

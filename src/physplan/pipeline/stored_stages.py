@@ -357,7 +357,7 @@ KEYFRAMES = Stage(
 EVIDENCE = Stage("evidence", _evidence, _keyframe_files, last_use_of=("segmenter",))
 SKETCH = Stage("sketch", _sketch, _sampled_from, leaf=True)
 LATENTS = Stage("latents", _latents, _given_to_sampling)
-VIDEO = Stage("video", _video, lambda run: [run.folder / layout.LATENTS])
+VIDEO = Stage("video", _video, lambda run: [run.folder / layout.LATENTS], last_use_of=("video", "encoder"))
 VERDICT = Stage("verdict", _verdict, _judged_from)
 BY_NAME = {stage.name: stage for stage in (PLAN, KEYFRAMES, EVIDENCE, SKETCH, LATENTS, VIDEO, VERDICT)}
 STORYBOARDED = Stage("video", _storyboard, _sampled_from)

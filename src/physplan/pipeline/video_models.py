@@ -85,6 +85,7 @@ class Published:
             slicing=runtime.slicing,
             checkpointing=runtime.checkpointing,
             keep_encoders=runtime.keep_encoders,
+            encoders_on_cpu=runtime.encoders == "cpu",
             revision=video.revision,
             local_files_only=runtime.local_files_only,
         )

@@ -31,6 +31,7 @@ class LoadOptions:
     slicing: bool = False
     checkpointing: bool = True
     keep_encoders: bool = False
+    encoders_on_cpu: bool = False
     revision: str | None = None  # of a hub id; presets pin one
     local_files_only: bool = False
 
@@ -61,7 +62,8 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
             f"The {family.name} model in {folder} does not load ({reason}): fetch it again."
         ) from error
     _complete(pipe, folder)
-    slots = Encoders(pipe, folder, encoders, dtype=dtype, device=device, keep=options.keep_encoders)
+    place = torch.device("cpu") if options.encoders_on_cpu else device
+    slots = Encoders(pipe, folder, encoders, dtype=dtype, device=place, keep=options.keep_encoders)
     model = family.model(pipe, family.words(pipe, slots))
     try:
         _place(pipe, model, family, options, device)

@@ -120,7 +120,8 @@ class LTX(FamilyModel):
 
     def condition(self, run: Request) -> Conditioning:
         encoded = self.encode(run)
-        inputs = {"text": encoded["text"].to(self.dtype), "mask": encoded["mask"]}
+        text, mask = encoded["text"].to(self.device, self.dtype), encoded["mask"].to(self.device)
+        inputs = {"text": text, "mask": mask}
         if run.keyframes:
             return self._with_keyframes(run, inputs)
         picture = self._encoded(run, run.image)

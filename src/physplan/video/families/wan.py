@@ -127,7 +127,9 @@ class Wan(FamilyModel):
                 "This Wan model goes from a first to a last frame: use the method conditioned."
             )
         last = [run.scaled(given.image, self.pipe.video_processor) for given in run.keyframes]
-        encoded = {name: None if v is None else v.to(self.dtype) for name, v in self.encode(run).items()}
+        encoded = {
+            name: None if v is None else v.to(self.device, self.dtype) for name, v in self.encode(run).items()
+        }
         self.pipe.scheduler.set_timesteps(run.num_steps)
         latents, condition, *_ = self.pipe.prepare_latents(
             run.pixels(self.pipe.video_processor).to(self.device, torch.float32),

@@ -43,7 +43,7 @@ class WanVACE(FamilyModel):
         return range(1, layout.num_frames)
 
     def condition(self, run: Request) -> Conditioning:
-        text = self.encode(run)["text"].to(self.dtype)
+        text = self.encode(run)["text"].to(self.device, self.dtype)
         self.pipe.scheduler.set_timesteps(run.num_steps)
         given = self._given(run)
         drawn = self.pipe.prepare_latents(
