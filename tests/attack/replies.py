@@ -181,7 +181,7 @@ def charged(provider: str, usage: Any, text: str) -> float:
     if any(isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= MOST_TOKENS for n in counts):
         return worst()
     output = max(sum(counts[1 : 2 + len(more)]), (total or 0) - taken)
-    if taken == 0 or (text and output == 0):
+    if taken == 0 or (text and output == 0) or (total is not None and total < taken + counts[1]):
         return worst()
     return (taken * price.input + output * price.output) / 1e6
 
