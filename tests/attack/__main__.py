@@ -37,8 +37,9 @@ KINDS = {
     "pairs": (pairs.attack, "two processes at once"),
 }
 QUICK = """preset: sandbox
-video: {num_inference_steps: 3}
-guidance: {schedule: {layout_steps: 1, guided_steps: 2, repeats: 1}}
+editor: {redraws: 0}
+video: {num_inference_steps: 2}
+guidance: {schedule: {layout_steps: 1, guided_steps: 1, repeats: 1}}
 """
 PROMPT = replies.melting.PROMPT
 
@@ -50,7 +51,7 @@ def main() -> int:
     parser.add_argument(
         "--only", choices=list(KINDS), action="append", help="this kind alone; may be repeated"
     )
-    parser.add_argument("--probe", type=int, metavar="N", help="this probe alone")
+    parser.add_argument("--probe", type=some, metavar="N", help="this probe alone, or those from N-M")
     parser.add_argument(
         "--revert", type=int, action="append", metavar="ITEM", help="without a fix of item 1 to 5"
     )
@@ -70,6 +71,11 @@ def main() -> int:
     return show(tallies, args.seed)
 
 
+def some(words: str) -> range:
+    first, _, last = words.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
 def make_models(folder: Path) -> None:
     """What probes start from: a picture, a plan, rows, a finished run and a finished evaluation."""
     folder.mkdir()
@@ -78,7 +84,7 @@ def make_models(folder: Path) -> None:
     (folder / "rows.csv").write_text(f"image,prompt,seed,method\n{rows}")
     nursery = Nursery(folder)
     given = ("--image", "ice.png", "--prompt", PROMPT)
-    study = ("--scenes", "1", "--seeds", "1", "--methods", "base", "--set", "video.num_inference_steps=3")
+    study = ("--scenes", "1", "--seeds", "1", "--methods", "base", "--set", "video.num_inference_steps=2")
     for argv in (
         ("sample", "ice-tray", "-o", "ice.png"),
         ("plan", *given, "-o", "plan.json"),
@@ -91,7 +97,7 @@ def make_models(folder: Path) -> None:
     nursery.close()
 
 
-def in_a_child(kind: str, folder: Path, *, seed: int, short: bool, only: int | None = None) -> Tally:
+def in_a_child(kind: str, folder: Path, *, seed: int, short: bool, only: range | None = None) -> Tally:
     """A process for each kind: what it does to memory, signals and threads ends with it."""
     print(f"{kind} ...", file=sys.stderr, flush=True)
     read, write = os.pipe()

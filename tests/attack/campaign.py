@@ -49,14 +49,14 @@ class Arena:
     tally: Tally
     seed: int
     short: bool
-    only: int | None
+    only: range | None
     folder: Path
     models: Path
     nursery: Nursery
 
     def probes(self, *, full: int, short: int) -> Iterator[Probe]:
         for number in range(short if self.short else full):
-            if self.only is not None and number != self.only:
+            if self.only is not None and number not in self.only:
                 continue
             probe = Probe(self, number)
             try:
