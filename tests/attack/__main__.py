@@ -12,10 +12,12 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [
@@ -97,26 +99,23 @@ def make_models(folder: Path) -> None:
     nursery.close()
 
 
-def in_a_child(kind: str, folder: Path, *, seed: int, short: bool, only: range | None = None) -> Tally:
+def in_a_child(kind: str, folder: Path, *, before: Callable[[], None] = lambda: None, **how: Any) -> Tally:
     """A process for each kind: what it does to memory, signals and threads ends with it."""
     print(f"{kind} ...", file=sys.stderr, flush=True)
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(read)
+        before()
         arena = folder / kind
         arena.mkdir(exist_ok=True)
         tally = Tally(kind=kind)
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
             nursery = Nursery(arena)
-            options = {
-                "seed": seed,
-                "short": short,
-                "only": only,
-                "folder": arena,
-                "models": folder / "models",
-            }
-            stopwatch(KINDS[kind][0], Arena(tally=tally, nursery=nursery, **options))  # type: ignore[arg-type]
+            stopwatch(
+                KINDS[kind][0],
+                Arena(tally=tally, nursery=nursery, folder=arena, models=folder / "models", **how),
+            )
             nursery.close()
         os.write(write, json.dumps(asdict(tally)).encode())
         os._exit(0)
@@ -130,19 +129,10 @@ def in_a_child(kind: str, folder: Path, *, seed: int, short: bool, only: range |
 
 
 def without(revert: Revert, folder: Path, seed: int) -> Tally:
-    """The kind of attack that has to notice, in a process from which the fix is gone."""
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        revert.apply()
-        tally = in_a_child(revert.kind, folder, seed=seed, short=True)
-        os.write(write, json.dumps(asdict(tally)).encode())
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as answer:
-        tally = Tally(**json.loads(answer.read()))
-    os.waitpid(pid, 0)
-    return tally
+    """The kind of attack that has to notice, with the fix gone, as far as the first probe that does."""
+    return in_a_child(
+        revert.kind, folder, before=revert.apply, seed=seed, short=False, only=None, until=revert.words
+    )
 
 
 def show(tallies: list[Tally], seed: int) -> int:

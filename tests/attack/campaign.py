@@ -10,6 +10,7 @@ import re
 import resource
 import shutil
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -53,6 +54,7 @@ class Arena:
     folder: Path
     models: Path
     nursery: Nursery
+    until: tuple[str, ...] = ()  # end at the first fall that says one of these
 
     def probes(self, *, full: int, short: int) -> Iterator[Probe]:
         for number in range(short if self.short else full):
@@ -64,6 +66,10 @@ class Arena:
                 probe.look_around()
             finally:
                 shutil.rmtree(probe.folder, ignore_errors=True)
+            said = f"{self.tally.kind} {number}: {self.tally.tried} tried, {len(self.tally.falls)} fell"
+            print(said, file=sys.__stderr__, flush=True)
+            if any(word in how for _, how in self.tally.falls for word in self.until):
+                return
 
 
 class Probe:

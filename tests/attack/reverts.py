@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,32 +81,39 @@ def trust_names_and_links() -> None:
 
 
 def trust_words() -> None:
-    """Neither typed nor escaped."""
     import html
 
-    everywhere("escape", str)
-    html.escape = lambda text, quote=True: text  # type: ignore[assignment]
+    def as_it_is(text: str, quote: bool = True) -> str:
+        return str(text)
+
+    everywhere("escape", as_it_is)
+    html.escape = as_it_is
 
 
 def take_all_of_a_body() -> None:
+    from physplan.calls.clients import http
+
     def read(chunks: Any, encoding: str, limits: Any) -> bytes:
         content = b"".join(chunks)
         return gzip.decompress(content) if "gzip" in encoding and content[:2] == b"\x1f\x8b" else content
 
-    everywhere("_read", read)
+    http._read = read
 
 
 def count_each_name() -> None:
     import json
 
-    def parse(text: Any, limits: Any = None) -> Any:
-        def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-            names = [name for name, _ in items]
-            if any(names.count(name) > 1 for name in names):
-                raise ValueError("twice")
-            return dict(items)
+    from physplan.graph import Limits
+    from physplan.graph.parsing import parse_json
 
-        return json.loads(text, object_pairs_hook=pairs)
+    def pairs(items: list[tuple[str, Any]]) -> None:
+        names = [name for name, _ in items]
+        any(names.count(name) > 1 for name in names)
+
+    def parse(text: Any, limits: Any = Limits()) -> Any:  # noqa: B008
+        with suppress(ValueError, RecursionError):
+            json.loads(text, object_pairs_hook=pairs)
+        return parse_json(text, limits)
 
     everywhere("parse_json", parse)
 
