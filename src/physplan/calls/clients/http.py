@@ -65,7 +65,8 @@ def bounded(base: type[Any]) -> type[Any]:
                 response.close()
             headers = {name: response.headers[name] for name in KEPT if name in response.headers}
             headers["content-type"] = "application/json"
-            return type(response)(response.status_code, headers=headers, content=current.body, request=request)
+            rest = {"headers": headers, "content": current.body, "request": request}
+            return type(response)(response.status_code, **rest)
 
     return BoundedClient
 
