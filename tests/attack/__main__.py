@@ -65,7 +65,7 @@ def main() -> int:
         make_models(models)
         if args.revert:
             wanted = [revert for revert in REVERTS if revert.item in args.revert]
-            return show_reverts([(revert, without(revert, Path(folder), args.seed)) for revert in wanted])
+            return sum(not noticed(revert, Path(folder), args.seed) for revert in wanted)
         tallies = [
             in_a_child(kind, Path(folder), seed=args.seed, short=args.short, only=args.probe)
             for kind in args.only or KINDS
@@ -128,11 +128,15 @@ def in_a_child(kind: str, folder: Path, *, before: Callable[[], None] = lambda: 
     return Tally(**json.loads(content))
 
 
-def without(revert: Revert, folder: Path, seed: int) -> Tally:
-    """The kind of attack that has to notice, with the fix gone, as far as the first probe that does."""
-    return in_a_child(
+def noticed(revert: Revert, folder: Path, seed: int) -> bool:
+    """Whether the campaign, with a fix gone, says so. It goes as far as the first probe that does."""
+    tally = in_a_child(
         revert.kind, folder, before=revert.apply, seed=seed, short=False, only=None, until=revert.words
     )
+    falls = [how for _, how in tally.falls if any(word in how for word in revert.words)]
+    said = f"fell, such as: {falls[0]}" if falls else f"NOT NOTICED ({tally.falls[:1]})"
+    print(f"item {revert.item}, {revert.what}: of {tally.tried} {revert.kind} {said}", flush=True)
+    return bool(falls)
 
 
 def show(tallies: list[Tally], seed: int) -> int:
@@ -145,17 +149,6 @@ def show(tallies: list[Tally], seed: int) -> int:
     fell = sum(len(tally.falls) for tally in tallies)
     print(f"{sum(tally.tried for tally in tallies)} tried, {fell} fell (seed {seed}).")
     return int(fell > 0)
-
-
-def show_reverts(found: list[tuple[Revert, Tally]]) -> int:
-    """Exit code 0 when every fix that is taken away is missed."""
-    unnoticed = 0
-    for revert, tally in found:
-        falls = [how for _, how in tally.falls if any(word in how for word in revert.words)]
-        unnoticed += not falls
-        said = f"{len(falls)} fell, such as: {falls[0]}" if falls else f"NOT NOTICED ({tally.falls[:1]})"
-        print(f"item {revert.item}, {revert.what}: of {tally.tried} {revert.kind} {said}")
-    return int(unnoticed > 0)
 
 
 if __name__ == "__main__":
