@@ -17,7 +17,7 @@ from physplan.graph.errors import GraphError
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`.
 COMMANDS = (
     *("demo", "sample", "generate", "batch", "report", "plan"),
-    *("evaluate", "validate", "apply", "show", "verify", "study", "doctor"),
+    *("evaluate", "validate", "apply", "show", "verify", "study", "studio", "doctor"),
     *("verify_origin", "certificate"),
 )
 

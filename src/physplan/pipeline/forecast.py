@@ -54,7 +54,7 @@ class Forecast:
         return None if None in prices else sum(price or 0.0 for price in prices)
 
 
-def forecast(run: Run) -> Forecast:
+def forecast(run: Run, *, with_memory: bool = True) -> Forecast:
     """The number of events is known once there is a plan; before that, the usual number is assumed."""
     chain = run.plan or _planned(run)
     events = len(chain.events) if chain else USUAL_EVENTS
@@ -69,7 +69,7 @@ def forecast(run: Run) -> Forecast:
         work=tuple(work),
         events=events,
         known_events=chain is not None,
-        memory=memory_needed(run, events),
+        memory=memory_needed(run, events) if with_memory else None,
         stages=preset_stages(run),
     )
 

@@ -83,6 +83,35 @@ class PhysPlan:
             self._do(run, "keyframes")
             return tuple(layout.load_keyframes(run.folder.path))
 
+    def sketch(
+        self, image: AnyPicture, prompt: str | None = None, *,
+        plan: EventChain | str | os.PathLike[str] | None = None,
+        keyframes: Sequence[AnyPicture] | None = None,
+        output_dir: str | os.PathLike[str], redo: bool = False, on_event: OnEvent = silent,
+    ) -> Path:  # fmt: skip
+        """The plan as a crude animation, from its keyframes. No video model is loaded."""
+        given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan, "keyframes": keyframes}
+        with self._run(output_dir, redo, on_event, upto="sketch", **given) as run:
+            self._do(run, "sketch")
+            return run.folder / layout.SKETCH
+
+    def redraw(
+        self, image: AnyPicture, plan: EventChain | str | os.PathLike[str], event: int, *, seed: int,
+        output_dir: str | os.PathLike[str],
+    ) -> Image.Image:  # fmt: skip
+        """The keyframe of one event, counted from 1, with another seed; nothing of the run is changed."""
+        run = prepare_run(
+            RunFolder(output_dir), self.config, self.backends, image=image, prompt=None, plan=plan
+        )
+        assert run.plan is not None
+        if not 1 <= event <= len(run.plan.events):
+            raise PhysPlanError(f"The plan has {len(run.plan.events)} events: there is no keyframe {event}.")
+        from physplan.pipeline.stages import make_keyframes
+
+        config = load_config(self.config, {"editor.seed": seed})
+        drawn = make_keyframes(config, self.backends, run.frame, run.plan, calls=run.calls, only=[event - 1])
+        return drawn.images[0]
+
     def generate(
         self,
         image: AnyPicture,
@@ -165,10 +194,11 @@ class PhysPlan:
         *,
         output_dir: str | os.PathLike[str],
         redo: bool = False,
+        with_memory: bool = True,
         **given: Any,
     ) -> Forecast:
         """What `generate` would do, call, pay and need; what it would refuse is refused, what this machine
-        lacks is named."""
+        lacks is named. To estimate the memory of a large model takes a minute: `with_memory`."""
         run = prepare_run(
             RunFolder(output_dir), self.config, self.backends, image=image, prompt=prompt, **given
         )
@@ -176,7 +206,7 @@ class PhysPlan:
         check_names(run.config)
         check_prompt(run, stages_to_do(run))
         check_video(run)
-        return replace(forecast(run), missing=tuple(missing(run, stages_to_do(run))))
+        return replace(forecast(run, with_memory=with_memory), missing=tuple(missing(run, stages_to_do(run))))
 
     def config_for(self, overrides: Mapping[str, Any]) -> Config:
         """The config of one call: `num_frames=25` stands for `video.num_frames`."""
