@@ -58,14 +58,18 @@ class Worker:
             if self._process is not None and self._current is not None and self._tag == tag:
                 self._send(self._process, {"stop": self._current})
 
-    def close(self) -> None:
+    def dismiss(self) -> None:
         """The end of its input is what a worker ends by."""
         self._closed = True
+        if self._process is not None and self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+
+    def close(self) -> None:
+        self.dismiss()
         process = self._process
-        if process is None or process.stdin is None:
+        if process is None:
             return
-        with suppress(OSError):
-            process.stdin.close()
         try:
             process.wait(PATIENCE)
         except subprocess.TimeoutExpired:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -19,13 +20,14 @@ from physplan.runs import layout
 from physplan.studio.checking import check_plan
 from physplan.studio.jobs import Job
 from physplan.studio.pictures import PictureStore
-from physplan.studio.process import Worker
+from physplan.studio.process import Stopped, Worker
 from physplan.studio.queue import LANES, Queue
 from physplan.studio.shelf import OWN, Shelf
 from physplan.studio.spec import QUICK, SETTINGS, Spec, read_spec
 from physplan.studio.timing import seconds_needed
 from physplan.web.server import Refused
 
+WARM_AFTER = 4.0  # seconds after the first plan: that one comes first
 AS_ASKED = ("prompt", "seed", "method", "attempts", "plan", "upto")
 MEDIA = re.compile(r"pictures/([0-9a-f]{64})\.png")
 
@@ -39,12 +41,15 @@ class StudioSession:
         self._workers = {lane: Worker(own / "worker.log") for lane in LANES}
         self._naming = threading.Lock()
         self._samples: list[dict[str, str]] = []
-        self._sampled = threading.Event()
+        self._sampled, self.ready = threading.Event(), threading.Event()
+        self._asked = False
         self._queue = Queue(own, self._workers, self._given)
         threading.Thread(target=self._make_ready, daemon=True).start()
 
     def close(self) -> None:
         self._queue.close()
+        for worker in self._workers.values():
+            worker.dismiss()  # all of them first: each takes the rest of its step
         for worker in self._workers.values():
             worker.close()
 
@@ -126,10 +131,12 @@ class StudioSession:
                 }
             )
         self._sampled.set()
-        try:
-            self._workers["quick"].call("warm", {})
-        except Exception:  # the first plan says what is wrong
-            return
+        self._warm("quick")
+        self.ready.set()
+
+    def _warm(self, lane: str) -> None:
+        with suppress(PhysPlanError, Stopped):  # the first task says what is wrong
+            self._workers[lane].call("warm", {"lane": lane})
 
     # ---- before a run ---------------------------------------------------------------------------------
 
@@ -189,6 +196,11 @@ class StudioSession:
             name = before if same and before is not None else self._free_name(spec.prompt)
             reuse = before if before is not None and not same and self._is_run(before) else ""
             self._queue.add(Job(run=name, spec=spec, place=0.0, reuse=reuse))
+            if not self._asked and spec.preset == "sandbox" and spec.upto != "video":
+                self._asked = True  # a video will be next: it need not wait for what loads until then
+                timer = threading.Timer(WARM_AFTER, self._warm, args=("slow",))
+                timer.daemon = True
+                timer.start()
         return {"run": name}
 
     def go_on(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,8 +234,13 @@ class StudioSession:
         if given.get("seen") != seen:
             details = self.shelf.details(name)
             details["picture"] = self.pictures.put(layout.load_picture(folder, layout.INPUT))
+            for one in details["keyframes"]:
+                drawn = layout.load_picture(folder, layout.keyframe(one["event"]))
+                one["picture"] = self.pictures.put(drawn)
             answer["details"] = details
-            answer["related"] = self._related(name, details)
+        related = self._related(name)
+        if given.get("seen") != seen or given.get("related") != len(related):
+            answer["related"] = related
         return answer
 
     def runs(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -243,7 +260,7 @@ class StudioSession:
             for job in self._queue.jobs()
             if job.state in ("waiting", "running")
         ]
-        return {"jobs": shown, "paused": self._queue.paused}
+        return {"jobs": shown, "paused": self._queue.paused, "ready": self.ready.is_set()}
 
     def pause(self, given: Mapping[str, Any]) -> dict[str, Any]:
         self._queue.pause(given.get("paused") is True)
@@ -339,13 +356,18 @@ class StudioSession:
         names = (layout.RUN, layout.RECORDS, layout.VIDEO, layout.REPORT, layout.VERDICT, layout.FAILURE)
         return "-".join(str(_version(folder / name)) for name in names)
 
-    def _related(self, name: str, details: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _related(self, name: str) -> list[dict[str, Any]]:
         """Other runs of the same picture and words that have a video."""
-        same = ("picture", "prompt")
+        cards = self.shelf.cards()
+        own = next((card for card in cards if card["run"] == name), None)
+        if own is None:
+            return []
         return [
             card
-            for card in self.shelf.cards()
-            if card["finished"] and card["run"] != name and all(card[one] == details[one] for one in same)
+            for card in cards
+            if card["finished"]
+            and card["run"] != name
+            and (card["picture"], card["prompt"]) == (own["picture"], own["prompt"])
         ][:24]
 
 

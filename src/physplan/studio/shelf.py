@@ -126,6 +126,7 @@ class Shelf:
             "files": versions(folder),
             "plan": plan,
             "given_plan": layout.load_run(folder).plan is not None,
+            "given_keyframes": layout.load_run(folder).keyframes is not None,
             "keyframes": keyframes,
             "objects": boxes(folder),
             "usd": cost.usd,

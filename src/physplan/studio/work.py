@@ -41,8 +41,11 @@ class Work:
         import physplan.pipeline.stored_stages  # noqa: F401
 
         pp = self._physplan({"source": "sandbox", "settings": {}})
-        pp.backends.reasoner(None)
-        _ = pp.backends.eyes
+        if given.get("lane") == "slow":
+            _ = pp.backends.video
+        else:
+            pp.backends.reasoner(None)
+            _ = pp.backends.eyes
         return {}
 
     def make(self, given: Mapping[str, Any], tell: Tell) -> dict[str, Any]:

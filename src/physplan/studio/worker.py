@@ -24,6 +24,7 @@ class Channel:
         self._incoming, self._outgoing = incoming, outgoing
         self._lock = threading.Lock()
         self._at_work: int | None = None
+        self._makes = False  # whether what is at work writes into a run's folder
         self.tasks: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -35,17 +36,24 @@ class Channel:
             else:
                 self.tasks.put(message)
         self.tasks.put(None)
-        self._interrupt(None)
+        self._leave()
 
-    def _interrupt(self, number: int | None) -> None:
-        """Only what is at work, and is the one that was meant; at the end, whatever is."""
+    def _interrupt(self, number: int) -> None:
+        """Only what is at work, and is the one that was meant."""
         with self._lock:
-            if self._at_work is not None and number in (None, self._at_work):
+            if self._at_work == number:
                 _thread.interrupt_main(signal.SIGINT)
 
-    def begin(self, number: int) -> None:
+    def _leave(self) -> None:
+        """The studio is gone: a run stops cleanly; where there is none, nothing can be lost."""
         with self._lock:
-            self._at_work = number
+            if self._at_work is None or not self._makes:
+                os._exit(0)
+            _thread.interrupt_main(signal.SIGINT)
+
+    def begin(self, number: int, *, makes: bool) -> None:
+        with self._lock:
+            self._at_work, self._makes = number, makes
 
     def end(self) -> None:
         with self._lock:
@@ -72,7 +80,7 @@ def main() -> None:
 def _done(work: Any, channel: Channel, task: dict[str, Any]) -> dict[str, Any]:
     number = task["task"]
     try:
-        channel.begin(number)
+        channel.begin(number, makes=task["what"] == "make")
         try:
             result = work.do(
                 task["what"], task["given"], lambda event: channel.send({"task": number, "event": event})
