@@ -16,23 +16,31 @@ def check_plan(value: Mapping[str, Any]) -> dict[str, Any]:
     """The plan with all that follows from it computed anew, or what is wrong with it."""
     try:  # as strictly as a file of unknown origin
         chain, notes = recheck_json(parse_json(json.dumps(value).encode(), Limits.FILE))
-    except RejectedEdits as error:
-        event = _event_in(error.where)
-        kind = "motion" if "motion" in error.where else "edits"
-        faults = [
-            {"event": event, "part": kind, "index": one.edit, "check": one.check, "message": one.message}
-            for one in error.violations
-        ]
-        return {"ok": False, "faults": faults}
-    except ParseError as error:
-        return {"ok": False, "faults": [_located(error.at, error.problem)]}
     except GraphError as error:
-        return {"ok": False, "faults": [_located("$", str(error))]}
+        rejected = error.__cause__ if isinstance(error.__cause__, RejectedEdits) else error
+        if isinstance(rejected, RejectedEdits):
+            return {"ok": False, "faults": _violations(rejected)}
+        at, problem = (error.at, error.problem) if isinstance(error, ParseError) else ("$", str(error))
+        return {"ok": False, "faults": [_located(at, problem)]}
     return {"ok": True, "plan": chain.to_json(), "notes": notes, "faults": []}
+
+
+def _violations(error: RejectedEdits) -> list[dict[str, Any]]:
+    event, part = _event_in(error.where), "motion" if "motion" in error.where else "edits"
+    found = []
+    for one in error.violations:
+        named = re.match(r"motion\[(\d{1,6})\]", one.message)
+        index = int(named[1]) if named else one.edit
+        found.append(
+            {"event": event, "part": part, "index": index, "check": one.check, "message": one.message}
+        )
+    return found
 
 
 def _located(at: str, problem: str) -> dict[str, Any]:
     """A JSON path as a place on the page; "the edit set of event 2" inside a sentence counts too."""
+    if (field := re.search(r"\.([a-z_]+)$", at)) and re.match("(is|has|must) ", problem):
+        problem = f"{field[1].replace('_', ' ')} {problem}"
     found = re.match(r"\$\.events\[(\d{1,6})\](?:\.(delta|edits|motion)(?:\.states)?(?:\[(\d{1,6})\])?)?", at)
     if not found:
         return {"event": _event_in(problem), "part": None, "index": None, "check": None, "message": problem}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
 from physplan.errors import PhysPlanError
 from physplan.files import make_folder, write_atomic
 from physplan.pictures import MAX_BYTES
+from physplan.studio.process import Worker
 from physplan.studio.session import StudioSession
 from physplan.studio.shelf import OWN
 from physplan.web.server import PageServer, Site, is_loopback, listen
@@ -20,7 +22,9 @@ MAX_BODY = 4_000_000
 class Studio:
     """A server with its session; one for a folder of runs."""
 
-    def __init__(self, runs: Path, *, host: str, port: int) -> None:
+    def __init__(
+        self, runs: Path, *, host: str, port: int, make_worker: Callable[[Path], Worker] = Worker
+    ) -> None:
         from filelock import FileLock, Timeout
 
         own = runs / OWN
@@ -38,7 +42,7 @@ class Studio:
                 f"{runs} cannot be written to ({error.strerror}): choose another folder with --runs."
             ) from None
         try:
-            self.session = StudioSession(runs.resolve())
+            self.session = StudioSession(runs.resolve(), make_worker=make_worker)
             self.server: PageServer = listen(host, port, self._site(own, host))
         except BaseException:
             self._lock.lock.release()

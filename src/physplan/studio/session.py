@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,12 +33,12 @@ MEDIA = re.compile(r"pictures/([0-9a-f]{64})\.png")
 
 
 class StudioSession:
-    def __init__(self, runs: Path) -> None:
+    def __init__(self, runs: Path, *, make_worker: Callable[[Path], Worker] = Worker) -> None:
         own = runs / OWN
         own.mkdir(parents=True, exist_ok=True)
         self.shelf, self.pictures = Shelf(runs), PictureStore(own / "pictures")
         self._own = own
-        self._workers = {lane: Worker(own / "worker.log") for lane in LANES}
+        self._workers = {lane: make_worker(own / "worker.log") for lane in LANES}
         self._naming = threading.Lock()
         self._samples: list[dict[str, str]] = []
         self._sampled, self.ready = threading.Event(), threading.Event()
@@ -228,10 +228,12 @@ class StudioSession:
                 raise
             return {"run": name, "job": _job(job), "progress": self._queue.progress(name), "details": None}
         seen = self._stamp(folder)
+        if not (folder / layout.FRAME).exists():  # it has only begun
+            seen = ""
         answer: dict[str, Any] = {"run": name, "job": _job(job) if job else None}
         answer["progress"] = self._queue.progress(name)
         answer |= {"seen": seen, "preview": _version(folder / layout.PREVIEW)}
-        if given.get("seen") != seen:
+        if seen and given.get("seen") != seen:
             details = self.shelf.details(name)
             details["picture"] = self.pictures.put(layout.load_picture(folder, layout.INPUT))
             for one in details["keyframes"]:
@@ -239,7 +241,7 @@ class StudioSession:
                 one["picture"] = self.pictures.put(drawn)
             answer["details"] = details
         related = self._related(name)
-        if given.get("seen") != seen or given.get("related") != len(related):
+        if (seen and given.get("seen") != seen) or given.get("related") != len(related):
             answer["related"] = related
         return answer
 
@@ -273,9 +275,8 @@ class StudioSession:
     def delete(self, given: Mapping[str, Any]) -> dict[str, Any]:
         name = _name(given)
         self._queue.require_idle(name)
-        binned = ""
-        if self._is_run(name):
-            binned = self.shelf.delete(name)
+        known = self._queue.job(name) is not None
+        binned = self.shelf.delete(name) if self._is_run(name) or not known else ""
         self._queue.forget(name)
         return {"binned": binned}
 

@@ -244,6 +244,10 @@ def _object(body: bytes) -> dict[str, Any]:
         raise Refused("This is no JSON.") from None
     if not isinstance(given, dict):
         raise Refused("A request is a JSON object.")
+    try:
+        json.dumps(given, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Refused("A text holds a character that is none (a lone surrogate): remove it.") from None
     return given
 
 

@@ -30,8 +30,10 @@ export class PlanEditor {
   get changed() { return !same(this.plan, this.original); }
   get holds() { return this.checked && !this.faults.length; }
 
-  // The server's plan is this one now: what was changed is no longer a change, and can still be undone.
+  // Whether the server's plan is the one that is edited here: as it was, or as it has become by now. Then what
+  // was changed is no longer a change, and can still be undone.
   adopt(plan) {
+    if (same(plan, this.original)) return true;
     if (!same(plan, this.plan)) return false;
     this.original = copy(plan);
     this.status();
@@ -134,7 +136,7 @@ export class PlanEditor {
     for (const old of this.node.querySelectorAll(".fault")) old.remove();
     for (const old of this.node.querySelectorAll("[aria-invalid]")) old.removeAttribute("aria-invalid");
     for (const fault of this.faults) {
-      const words = h("p", { class: "fault" }, fault.check ? h("b", { text: fault.check }) : null, fault.message.replace(/^edits\[\d+\] [^:]*: /, ""));
+      const words = h("p", { class: "fault" }, fault.check ? h("b", { text: fault.check }) : null, fault.message.replace(/^edits\[\d+\] \w+\([^)]*\)( \([^)]*\))?: |^motion\[\d+\] [^:]*: [^:]*: /, ""));
       const column = fault.event === null ? null : this.columns.children[fault.event];
       const item = column && fault.part && fault.index !== null ? column.querySelector(`[data-item="${fault.part}-${fault.index}"]`) : null;
       if (item) { item.append(words); item.querySelectorAll("input").forEach(one => one.setAttribute("aria-invalid", "true")); }
