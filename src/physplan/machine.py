@@ -21,7 +21,7 @@ from physplan.presets import Needs
 GB = 1e9
 PACKAGES = (
     *("torch", "diffusers", "transformers", "accelerate", "safetensors", "huggingface-hub", "numpy", "scipy"),
-    *("pillow", "av", "pymunk", "google-genai", "openai", "gradio", "ray"),
+    *("pillow", "av", "pymunk", "google-genai", "openai", "ray"),
 )
 
 

@@ -27,6 +27,18 @@ from physplan.studio.process import Stopped
 from physplan.studio.server import Studio
 
 PROMPT = "the ball grows"
+FORECAST: Mapping[str, Any] = {
+    "work": [{"stage": "latents", "what": "2 steps", "done": False, "calls": 0, "usd": 0.0}],
+    "calls": 0,
+    "usd": 0.0,
+    "events": 1,
+    "known_events": True,
+    "memory_gb": 1.5,
+    "device": "cpu",
+    "missing": [],
+    "steps": 2,
+    "model": "sandbox",
+}
 
 
 def plan(prompt: str = PROMPT) -> EventChain:
@@ -90,6 +102,8 @@ class StandIn:
         tag: str = "",
     ) -> dict[str, Any]:
         with self._turn:
+            if what == "forecast":
+                return dict(FORECAST)
             if what != "make":
                 return {}
             self._stopping.discard(tag)

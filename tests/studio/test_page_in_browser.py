@@ -1,4 +1,4 @@
-"""The studio in a real browser: from a sample to a video, a plan broken and mended, tabs, kills, hostile words."""
+"""The studio in a real browser: from a sample to a video, a plan broken and mended, tabs, kills, words."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_runs_are_searched_compared_deleted_and_taken_back(page: Any, studio: St
 
 
 UNNAMED = """[...document.querySelectorAll('img:not([alt]), button, a, input, select, textarea, video')]
-  .filter(e => e.offsetParent && !(e.textContent.trim() || e.ariaLabel || e.placeholder || e.labels?.length
+  .filter(e => e.offsetParent && !e.ariaHidden && !(e.textContent.trim() || e.ariaLabel || e.placeholder || e.labels?.length
     || e.querySelector('img[alt]'))).map(e => e.outerHTML)"""
 
 

@@ -161,6 +161,9 @@ class Handler(BaseHTTPRequestHandler):
             answer = session.receive(what, body) if is_file else session.answer(what, _object(body))
         except (Refused, PhysPlanError, GraphError) as error:
             return self._fail(400, str(error))
+        except Exception as error:  # a fault of ours: the page says so, and the next request is answered
+            print(f"physplan: a request failed ({error!r}).", file=sys.stderr)
+            return self._fail(500, "Something went wrong in the server; its terminal says what.")
         return self._send(200, json.dumps(answer).encode(), "application/json")
 
     def _name(self) -> str | None:

@@ -104,7 +104,8 @@ class RunPage {
   }
   async remove() {
     if (!await confirm("Delete this run?", "It goes to the bin, from which it can be taken back.", "Delete")) return;
-    if (await this.act("delete")) location.hash = "#/runs";
+    try { await ask("delete", { run: this.name }); this.close(); location.hash = "#/runs"; }
+    catch (refusal) { this.fail(refusal.message); }
   }
   // What is under way, or why nothing is.
   showNow() {
