@@ -245,8 +245,8 @@ def test_runs_are_searched_compared_deleted_and_taken_back(page: Any, studio: St
 
 
 UNNAMED = """[...document.querySelectorAll('img:not([alt]), button, a, input, select, textarea, video')]
-  .filter(e => e.offsetParent && !e.ariaHidden && !(e.textContent.trim() || e.ariaLabel || e.placeholder || e.labels?.length
-    || e.querySelector('img[alt]'))).map(e => e.outerHTML)"""
+  .filter(e => e.offsetParent && !e.ariaHidden && !(e.textContent.trim() || e.ariaLabel || e.placeholder
+    || e.labels?.length || e.querySelector('img[alt]'))).map(e => e.outerHTML)"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
