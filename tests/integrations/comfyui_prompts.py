@@ -33,6 +33,7 @@ def made(plan: list[Any], seed: int) -> Prompt:
         "6": node("PhysPlanGenerate", method="physplan", seed=seed, steps=0, **sampled),
         "7": node("PhysPlanVerify", plan=plan, frames=["6", 1], evidence=["5", 0]),
         "8": node("PhysPlanSave", made=["6", 0], filename_prefix="physplan/video"),
+        "24": node("PreviewAny", source=["7", 2]),
     }
 
 
@@ -72,6 +73,7 @@ def wan(image: str, prompt: str) -> Prompt:
         "19": node("TrimVideoLatent", samples=["18", 0], trim_amount=["17", 3]),
         "20": node("VAEDecode", samples=["19", 0], vae=["13", 0]),
         "21": node("PhysPlanVerify", plan=["2", 0], frames=["20", 0], evidence=["5", 0]),
+        "24": node("PreviewAny", source=["21", 2]),
         "22": node("CreateVideo", images=["20", 0], fps=16.0),
         "23": node("SaveVideo", video=["22", 0], filename_prefix="physplan/wan", format="auto", codec="auto"),
     }  # fmt: skip

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.integrations import comfyui_prompts
 from torch import Tensor
 
 from integrations.comfyui import work
@@ -136,3 +137,28 @@ def test_the_pack_names_itself_for_comfyuis_registry() -> None:
     about = tomllib.loads((FOLDER / "pyproject.toml").read_text("utf-8"))
     assert about["project"]["dependencies"] == ["physplan"]
     assert about["tool"]["comfy"]["DisplayName"] == "PhysPlan"
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt"),
+    [
+        ("sandbox", comfyui_prompts.sandbox("ice-tray.png", "")),
+        ("edited-plan", comfyui_prompts.edited("ice-tray.png", "", "")),
+        ("sketch-into-wan", comfyui_prompts.wan("ice-tray.png", "")),
+    ],
+)
+def test_an_example_is_connected_as_the_workflow_that_was_run(
+    name: str, prompt: comfyui_prompts.Prompt
+) -> None:
+    drawn = json.loads((FOLDER / "example_workflows" / f"{name}.json").read_text("utf-8"))
+    kinds = {str(node["id"]): node["type"] for node in drawn["nodes"]}
+    assert kinds == {number: node["class_type"] for number, node in prompt.items()}
+    inputs = {str(node["id"]): [one["name"] for one in node["inputs"]] for node in drawn["nodes"]}
+    found = {(str(b), inputs[str(b)][at], str(a), out) for _, a, out, b, at, _ in drawn["links"]}
+    wanted = {
+        (number, at, *value)
+        for number, node in prompt.items()
+        for at, value in node["inputs"].items()
+        if isinstance(value, list)
+    }
+    assert found == wanted
