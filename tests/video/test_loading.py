@@ -65,16 +65,6 @@ def test_a_tiled_decode_is_for_that_decode_only(load: Load, picture: Image) -> N
     assert not model.codec.vae.use_tiling
 
 
-@pytest.mark.parametrize("name", ["cogvideox", "wan", "ltx", "svd"])
-def test_group_offload_gives_the_same_latents(name: str, load: Load, picture: Image) -> None:
-    """The library's hooks run on the CPU too: from and to the same memory."""
-    plain, offloaded = load(name), load(name, offload="group")
-    hooked = [m for m in offloaded.denoiser.modules() if hasattr(m, "_diffusers_hook")]
-    assert hooked, "the blocks are loaded and offloaded by hooks"
-    first, second = (sample(m, prepare(m, picture)) for m in (plain, offloaded))
-    assert torch.equal(first, second)
-
-
 def test_encoders_are_freed_after_encoding_and_come_back_when_needed(
     folder: Callable[[str], Path], picture: Image
 ) -> None:

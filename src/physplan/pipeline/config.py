@@ -124,8 +124,8 @@ class RuntimeConfig:
         "auto (a GPU where there is one), cpu, cuda or cuda:1",
         pattern=r"auto|cpu|mps|cuda(:\d{1,3})?",
     )
-    offload: Literal["none", "model", "group"] = runtime(
-        "none", "keep weights off the GPU while they are not used"
+    offload: Literal["none", "model", "group", "disk"] = runtime(
+        "none", "weights off the GPU while they are not used; group: a block at a time, disk: from a file"
     )
     tiling: bool = runtime(False, "decode in tiles")
     slicing: bool = runtime(False, "decode in slices")

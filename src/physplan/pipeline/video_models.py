@@ -38,7 +38,14 @@ class KnownVideoModel(Protocol):
         ...
 
     def memory(
-        self, video: VideoConfig, *, mode: GradientMode, checkpointing: bool, events: int, keyframes: int = 0
+        self,
+        video: VideoConfig,
+        *,
+        mode: GradientMode,
+        checkpointing: bool,
+        events: int,
+        keyframes: int = 0,
+        offload: str = "none",
     ) -> MemoryEstimate | None:
         """The estimated peak of sampling; None where that is nothing to speak of."""
         ...
@@ -67,9 +74,16 @@ class Published:
             raise PhysPlanError(_no_keyframes(video.model))
 
     def memory(
-        self, video: VideoConfig, *, mode: GradientMode, checkpointing: bool, events: int, keyframes: int = 0
+        self,
+        video: VideoConfig,
+        *,
+        mode: GradientMode,
+        checkpointing: bool,
+        events: int,
+        keyframes: int = 0,
+        offload: str = "none",
     ) -> MemoryEstimate:
-        return _estimate(video, mode, checkpointing, events, keyframes)
+        return _estimate(video, mode, checkpointing, events, keyframes, offload)
 
     def doubts(self, picture: tuple[int, int]) -> list[str]:
         return []
@@ -120,7 +134,14 @@ class Embedded:
         raise PhysPlanError(_no_keyframes("sandbox"))
 
     def memory(
-        self, video: VideoConfig, *, mode: GradientMode, checkpointing: bool, events: int, keyframes: int = 0
+        self,
+        video: VideoConfig,
+        *,
+        mode: GradientMode,
+        checkpointing: bool,
+        events: int,
+        keyframes: int = 0,
+        offload: str = "none",
     ) -> MemoryEstimate | None:
         return None  # less than a browser tab
 
@@ -164,7 +185,7 @@ def video_model(name: str) -> KnownVideoModel:
 
 @cache  # the networks are run on shapes: seconds that a second run with the same settings need not wait
 def _estimate(
-    video: VideoConfig, mode: GradientMode, checkpointing: bool, events: int, keyframes: int
+    video: VideoConfig, mode: GradientMode, checkpointing: bool, events: int, keyframes: int, offload: str
 ) -> MemoryEstimate:
     from physplan.video.memory import estimate_folder, estimate_preset
 
@@ -176,6 +197,7 @@ def _estimate(
             gradient_mode=mode,
             checkpointing=checkpointing,
             keyframes=keyframes,
+            offload=offload,
             **size,
         )
     return estimate_folder(
@@ -186,5 +208,6 @@ def _estimate(
         anchors=events,
         gradient_mode=mode,
         keyframes=keyframes,
+        offload=offload,
         **size,
     )

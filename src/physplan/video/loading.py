@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,8 +16,9 @@ from physplan.video.families import family_of
 from physplan.video.families.base import FamilyModel
 from physplan.video.families.family import Family
 from physplan.video.sources import DENOISERS, find_folder, is_present, read_index
+from physplan.video.streaming import Streaming
 
-Offload = Literal["none", "model", "group"]
+Offload = Literal["none", "model", "group", "disk"]
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
@@ -99,8 +101,10 @@ def _place(pipe: Any, model: FamilyModel, family: Family, options: LoadOptions, 
     networks = model.denoisers
     for network in [*networks, pipe.vae]:
         network.eval().requires_grad_(False)
-    if options.checkpointing:
+    streamed = options.offload in ("group", "disk")
+    if options.checkpointing and not streamed:  # streamed blocks keep nothing but their inputs anyway
         model.denoiser_checkpointing = Checkpointing(*networks)
+    if options.checkpointing:
         model.codec_checkpointing = family.codec_checkpointing(pipe.vae)
     for wish, switch in ((options.tiling, "use_tiling"), (options.slicing, "use_slicing")):
         if wish and not hasattr(pipe.vae, switch):
@@ -113,11 +117,13 @@ def _place(pipe: Any, model: FamilyModel, family: Family, options: LoadOptions, 
     model.offload = options.offload
     if options.offload == "model":
         pipe.enable_model_cpu_offload(device=device)
-    elif options.offload == "group":
-        for network in networks:
-            network.enable_group_offload(
-                onload_device=device, offload_type="block_level", num_blocks_per_group=1
-            )
+    elif options.offload in ("group", "disk"):
+        kept = tempfile.TemporaryDirectory(prefix="physplan-") if options.offload == "disk" else None
+        for number, network in enumerate(networks):
+            folder = Path(kept.name) / str(number) if kept else None
+            model.streaming.append(Streaming(network, device, folder))
+            network.to(device)
+        model.kept = kept  # the folder goes with the model
         pipe.vae.to(device)
     else:
         pipe.to(device)

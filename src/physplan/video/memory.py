@@ -26,6 +26,7 @@ from physplan.video.loading import DTYPES
 from physplan.video.meta_models import folder_networks, folder_scheduler, meta_model
 from physplan.video.protocol import Conditioning
 from physplan.video.published import PublishedModel
+from physplan.video.streaming import blocks_of
 
 GradientMode = Literal["none", "direct", "fused", "exact"]
 GB = 1e9
@@ -65,6 +66,7 @@ def estimate_preset(
     gradient_mode: GradientMode = "fused",
     checkpointing: bool = True,
     keyframes: int = 0,
+    offload: str = "none",
 ) -> MemoryEstimate:
     """The memory of a run with a published model, at its own size unless told, before it is fetched."""
     dtype = DTYPES[preset.dtype]
@@ -78,6 +80,7 @@ def estimate_preset(
         anchors=anchors,
         gradient_mode=gradient_mode,
         keyframes=keyframes,
+        offload=offload,
         encoder_bytes=int(preset.encoder_parameters * 1e9 * dtype.itemsize),
     )
 
@@ -121,6 +124,7 @@ def estimate(
     gradient_mode: GradientMode = "fused",
     encoder_bytes: int = 0,
     keyframes: int = 0,
+    offload: str = "none",
 ) -> MemoryEstimate:
     """Run one guided step and the final decode of a meta-device model, and count."""
     picture = Image.new("RGB", (width, height))
@@ -141,7 +145,7 @@ def estimate(
         model.decode(conditioning.latents, conditioning.layout)
     frame = 3 * height * width * 4
     return MemoryEstimate(
-        weights=sum(p.numel() * p.element_size() for p in parameters(model)),
+        weights=resident_weights(model, offload),
         encoders=encoder_bytes,
         denoiser_saved=denoiser_saved,
         decoder_saved=decoder_saved,
@@ -202,6 +206,25 @@ def _read_if_there(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
+
+
+def resident_weights(model: FamilyModel, offload: str = "none") -> int:
+    """Bytes on the device: of streamed blocks the largest one, of models that take turns the larger."""
+    whole = _bytes(parameters(model))
+    if offload in ("group", "disk"):
+        blocks = [_of(block) for network in model.denoisers for block in blocks_of(network).values()]
+        return whole - sum(blocks) + max(blocks)
+    if offload == "model":
+        return max(_of(network) for network in (*model.denoisers, model.codec.vae))  # type: ignore[attr-defined]
+    return whole
+
+
+def _of(network: Any) -> int:
+    return _bytes([*network.parameters(), *network.buffers()])
+
+
+def _bytes(tensors: list[Tensor]) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
 def parameters(model: FamilyModel) -> list[Tensor]:

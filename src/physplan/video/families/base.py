@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import torch
@@ -19,6 +20,7 @@ from physplan.video.given import GivenFrame
 from physplan.video.noise import keep_frozen
 from physplan.video.protocol import Conditioning, NoiseFamily
 from physplan.video.sizes import check_frames, check_sides
+from physplan.video.streaming import Streaming
 
 
 class Codec(Protocol):
@@ -130,11 +132,17 @@ class FamilyModel(ABC):
 
     codec: Codec
     offload: str = "none"
+    kept: Any = None  # a folder of weights that goes with the model
     denoiser_checkpointing: Checkpointing | None = None
     codec_checkpointing: Checkpointing | None = None
     execution_device: torch.device | None = None  # set when the weights rest on another device (offload)
     denoiser: Any
     side_multiple: int  # height and width are multiples of this
+
+    @cached_property
+    def streaming(self) -> list[Streaming]:
+        """Of each denoiser, where its weights rest elsewhere."""
+        return []
 
     @property
     def device(self) -> torch.device:
@@ -237,10 +245,10 @@ class FamilyModel(ABC):
         self, latents: Tensor, n: int, conditioning: Conditioning, *, unconditional_grad: bool = True
     ) -> Tensor:
         differentiated = latents.requires_grad and torch.is_grad_enabled()
-        if differentiated and self.offload != "none":
+        if differentiated and self.offload == "model":
             raise PhysPlanError(
-                f"With {self.offload} offload the weights leave the device before a backward pass needs:"
-                " use gradient mode direct, or load the model without offload."
+                "With model offload the weights leave the device before a backward pass needs them: use"
+                " offload group or disk, or gradient mode direct."
             )
         latents = keep_frozen(conditioning.noise.frozen, latents, latents)
         prediction = self._guided(latents, n, conditioning, unconditional_grad)
