@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CODE := src tests benchmarks doubles requirements integrations
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev lock licences demo test test-slow attack lint mutants bench-graph bench-plan bench-scale bench-video bench-guidance bench-sandbox-models
+.PHONY: help setup setup-dev lock licences demo test test-slow test-docs attack lint mutants bench-graph bench-plan bench-scale bench-video bench-guidance bench-sandbox-models
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,10 +40,13 @@ lint: $(VENV)/.dev ## Style and types
 	$(BIN)/mypy
 
 test: $(VENV)/.dev lint ## All that must be true, offline, in under 15 minutes on two cores
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not docs"
 
 test-slow: $(VENV)/.dev ## What takes longer
 	$(BIN)/python -m pytest -m slow
+
+test-docs: $(VENV)/.dev ## Every command and snippet of README and docs, run in order from a base install (some minutes)
+	$(BIN)/python -m pytest -m docs tests/docs
 
 attack: $(VENV)/.dev ## A bad day: kills, hostile replies, plans, folders, pictures, settings, full disks (ATTACK="--seed 7")
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.attack $(ATTACK)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from physplan.extras import install_command
 from physplan.presets import Needs
 
 GB = 1e9
@@ -125,7 +126,7 @@ def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missi
             yield Missing("server", url, f"start an OpenAI-compatible server there, or set {variable} to one")
     for extra, module in (needs.extras or {}).items():
         if not has_module(module):
-            yield Missing("extra", extra, f"pip install -c constraints.txt 'physplan[{extra}]'")
+            yield Missing("extra", extra, install_command(extra))
     for name in needs.weights:
         if not has_weights(name):
             yield Missing("weights", name, f"hf download {name}")

@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from physplan.cli import COMMANDS, main
+from physplan.extras import install_command
 from physplan.machine import Missing, gpus, missing
 from physplan.presets import PRESETS, Needs
 
@@ -141,7 +142,7 @@ def test_each_kind_of_need_is_found_missing_and_found_met(
     (tmp_path / "key").write_text("secret")
     lacking = list(missing(needs, memory=50, gpu_memory=100))
     assert [item.kind for item in lacking] == ["server", "extra", "weights"]
-    assert lacking[1] == Missing("extra", "magic", "pip install -c constraints.txt 'physplan[magic]'")
+    assert lacking[1] == Missing("extra", "magic", install_command("magic"))
     assert not list(missing(PRESETS["sandbox"], memory=50, gpu_memory=0))
 
 

@@ -8,6 +8,7 @@ from physplan import machine
 from physplan.calls.outlay import CallsOut
 from physplan.calls.providers import find_provider
 from physplan.errors import PhysPlanError
+from physplan.extras import install_command
 from physplan.keyframes.registry import EDITORS
 from physplan.machine import Missing
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
@@ -103,7 +104,7 @@ def _of_caller(
     provider = find_provider(described.provider)
     module = {"gemini": "google.genai"}.get(provider.name, provider.name)
     if not machine.has_module(module):
-        yield Missing("extra", f"the package {module}", f"install PhysPlan with its extra [{provider.name}]")
+        yield Missing("extra", f"the package {module}", install_command(provider.name))
     url = base_url or provider.chosen_url or described.url or provider.url
     keys = described.keys(base_url)
     if not keys:
