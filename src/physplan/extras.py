@@ -18,9 +18,7 @@ def need_extra(module: str, *, extra: str) -> None:
     except ModuleNotFoundError:  # the parent package is missing too
         found = False
     if not found:
-        raise PhysPlanError(
-            f"This needs an optional part that is not installed: {install_command(extra)}."
-        )
+        raise PhysPlanError(f"This needs an optional part that is not installed: {install_command(extra)}.")
 
 
 def install_command(extra: str) -> str:

@@ -30,7 +30,7 @@ PACKAGES = (
 class Missing:
     """Something a preset needs and this machine lacks, and how to get it."""
 
-    kind: str  # key, server, extra, weights, memory, gpu
+    kind: str  # key, server, extra, access, weights, memory, gpu
     what: str
     fix: str
 
@@ -50,7 +50,7 @@ def memory_gb() -> float:
     """Of the machine, or of the container when that has less."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="utf-8").strip()
     except OSError:  # no control group here, so no limit of its own
         limit = "max"
     return (min(total, int(limit)) if limit.isdigit() else total) / GB
@@ -72,6 +72,30 @@ def weights_folder() -> Path:
     """Where the Hugging Face hub keeps what it downloaded."""
     home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "huggingface"
     return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").expanduser()
+
+
+# Whoever wants these weights must first ask on their hub page, and log in there.
+GATED = ("black-forest-labs/FLUX.", "facebook/dinov3", "facebook/sam3")
+
+
+def asks_for_access(name: str) -> bool:
+    """Whether weights on the hub are gated, not here yet, and nobody is logged in who could fetch them."""
+    return name.startswith(GATED) and not has_weights(name) and not logged_in()
+
+
+def logged_in() -> bool:
+    home = Path(os.environ.get("HF_HOME") or "~/.cache/huggingface")
+    token = Path(os.environ.get("HF_TOKEN_PATH") or home / "token").expanduser()
+    given = os.environ.get("HF_TOKEN") or os.environ.get("HUGGING_FACE_HUB_TOKEN")
+    return bool(given) or token.is_file()
+
+
+def gated(name: str) -> Missing:
+    return Missing(
+        "access",
+        f"access to the gated weights {name}",
+        "ask for it on their hub page, then hf auth login (or set HF_TOKEN)",
+    )
 
 
 def has_weights(name: str) -> bool:
@@ -128,6 +152,8 @@ def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missi
         if not has_module(module):
             yield Missing("extra", extra, install_command(extra))
     for name in needs.weights:
+        if asks_for_access(name):
+            yield gated(name)
         if not has_weights(name):
             yield Missing("weights", name, f"hf download {name}")
     for name in needs.embedded:

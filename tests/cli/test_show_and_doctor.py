@@ -146,6 +146,28 @@ def test_each_kind_of_need_is_found_missing_and_found_met(
     assert not list(missing(PRESETS["sandbox"], memory=50, gpu_memory=0))
 
 
+def test_gated_weights_are_named_before_a_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("HF_HOME", "HF_HUB_CACHE"):
+        monkeypatch.setenv(name, str(tmp_path / "hub"))
+    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    main(["sample", "ice-tray", "-o", "ice.png"])
+    dry = ["generate", "--image", "ice.png", "--prompt", "it melts", "--preset", "paper", "--dry-run"]
+    words = "access to the gated weights facebook/dinov3"
+    for command in (["doctor"], dry):
+        capsys.readouterr()
+        assert main(command) == 0
+        assert words in capsys.readouterr().out
+    monkeypatch.setenv("HF_TOKEN", "canary")
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert words not in out
+    assert "canary" not in out
+
+
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_every_command_has_help_with_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:

@@ -1,4 +1,4 @@
-"""An environment with what `make setup` installs and no more, linked together from the one the tests run in."""
+"""An environment with what `make setup` installs and no more, linked from the one the tests run in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.docs.pages import ROOT
 
 sys.path.insert(0, str(ROOT / "requirements"))
-import licences  # noqa: E402
+import licences
 
 COMMAND = "#!{python}\nimport sys\nfrom physplan.cli import main\nsys.exit(main())\n"
 
@@ -22,6 +22,11 @@ def link_base_install(folder: Path) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     names = {"base": str(folder), "platbase": str(folder), "installed_base": str(folder)}
     packages = Path(sysconfig.get_path("purelib", "venv", vars=names))
+    # Its description is there as pip left it; the code is this checkout's.
+    about = next(
+        file for file in distribution("physplan").files or [] if file.parts[0].endswith(".dist-info")
+    )
+    (packages / about.parts[0]).symlink_to(distribution("physplan").locate_file(about.parts[0]))
     for name in {**licences.read_lock("base"), **licences.read_lock("cpu"), **licences.read_lock("cuda")}:
         try:
             files = distribution(name).files or []
@@ -30,7 +35,6 @@ def link_base_install(folder: Path) -> Path:
         for part in {file.parts[0] for file in files} - {"..", "__pycache__"}:
             if not (packages / part).exists():
                 (packages / part).symlink_to(distribution(name).locate_file(part))
-    (packages / "physplan.pth").write_text(str(ROOT / "src"), encoding="utf-8")
     commands = folder / ("Scripts" if os.name == "nt" else "bin")
     script = commands / "physplan"
     script.write_text(COMMAND.format(python=commands / "python"), encoding="utf-8")

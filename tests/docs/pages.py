@@ -61,7 +61,7 @@ def _all_blocks(page: str) -> Iterator[Block]:
         if found := WHOLE_PAGE.fullmatch(line):
             everywhere = {"needs": found[1]}
         elif MARK.fullmatch(line):
-            marks |= {name: text for name, text in MARK.findall(line)}
+            marks |= dict(MARK.findall(line))
         elif line.startswith("```"):
             end = lines.index("```", number)
             text = "\n".join(lines[number:end]) + "\n"
@@ -71,7 +71,9 @@ def _all_blocks(page: str) -> Iterator[Block]:
             while number < len(lines) and lines[number].startswith("    "):
                 number += 1
             text = "\n".join(one[4:] for one in lines[start - 1 : number]) + "\n"
-            language = "sh" if COMMAND.match(text) else "python" if text.startswith(("from ", "import ")) else ""
+            language = (
+                "sh" if COMMAND.match(text) else "python" if text.startswith(("from ", "import ")) else ""
+            )
             yield Block(page, start, language, text, {**everywhere, **marks})
             marks = {}
         elif line.strip():

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from physplan.errors import PhysPlanError
-from physplan.extras import install_command
 from physplan.evaluation.cases import Case
 from physplan.evaluation.engine import CaseFunction, EngineConfig, Outcome, Setup, attempt, describe
+from physplan.extras import install_command
 from physplan.files import write_atomic
 
 

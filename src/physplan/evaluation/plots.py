@@ -9,9 +9,9 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from physplan.errors import PhysPlanError
-from physplan.extras import install_command
 from physplan.evaluation.bootstrap import Interval
 from physplan.evaluation.tables import REPORTED, Table
+from physplan.extras import install_command
 from physplan.files import atomic_path
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from physplan import machine
 from physplan.calls.outlay import CallsOut
@@ -17,6 +18,7 @@ from physplan.pipeline.defaults import check_device
 from physplan.pipeline.forecast import check_fits, preset_stages
 from physplan.pipeline.run import Run
 from physplan.pipeline.video_models import video_model
+from physplan.presets import WEIGHTS
 from physplan.reasoning.registry import REASONERS
 from physplan.registry import Registry
 from physplan.runs import layout
@@ -82,6 +84,8 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
     if not config.runtime.offline:
         found = [item for caller in callers for item in _of_caller(*caller, config.runtime.allow_hosts)]
         yield from dict.fromkeys(found)
+    if not config.runtime.local_files_only:
+        yield from (machine.gated(name) for name in hub_names(run, todo) if machine.asks_for_access(name))
     try:
         check_device(config.runtime.device)
     except PhysPlanError as error:
@@ -92,6 +96,19 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
         yield from _card(run, max(stages.values()))
     elif "latents" in todo:
         yield from _memory(run)
+
+
+def hub_names(run: Run, todo: list[layout.StageName]) -> list[str]:
+    """The weights on the hub that these stages load, as far as settings name them."""
+    config, parts = run.config, list[Mapping[str, Any]]()
+    seen = config.perception
+    if "keyframes" in todo:
+        parts.append(config.editor.options)
+    if {"keyframes", "evidence"} & set(todo):
+        parts += [seen.segmenter.options, seen.depth.options]
+    if "latents" in todo and run.steered:
+        parts.append(seen.encoder.options)
+    return [str(options[name]) for options in parts for name in WEIGHTS if name in options]
 
 
 def _of_caller(

@@ -13,7 +13,7 @@ import yaml
 
 NAMES = ("sandbox", "storyboard", "home", "desk", "open", "paper", "best")
 # Options of a component that name weights on the hub.
-_WEIGHTS = ("source", "detector", "sam")
+WEIGHTS = ("source", "detector", "sam")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ def needs(name: str) -> Needs:
     video = PUBLISHED.get(content["video"]["model"]) if samples else None
     seen = ("segmenter", "depth", *(("encoder",) if samples else ()))
     parts = [content["editor"], *(content["perception"][part] for part in seen)]
-    named = [part["options"][key] for part in parts for key in _WEIGHTS if key in part.get("options", {})]
+    named = [part["options"][key] for part in parts for key in WEIGHTS if key in part.get("options", {})]
     weights = ([video.repo] if video else []) + named
     return Needs(about=content["about"], weights=tuple(weights), stages=stage_memory().get(name), **wanted)
 

@@ -203,7 +203,7 @@ def available_memory(device: torch.device) -> int | None:
 def _read_if_there(path: Path) -> str:
     """Nothing where the kernel does not tell (not Linux, no control group): then the amount is not known."""
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except OSError:
         return ""
 
