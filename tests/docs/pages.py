@@ -67,7 +67,7 @@ def _all_blocks(page: str) -> Iterator[Block]:
             text = "\n".join(lines[number:end]) + "\n"
             yield Block(page, start, line[3:].strip(), text, {**everywhere, **marks})
             number, marks = end + 1, {}
-        elif line.startswith("    ") and not lines[number - 2].strip().strip("#"):
+        elif line.startswith("    ") and (not lines[number - 2].strip() or lines[number - 2].startswith("#")):
             while number < len(lines) and lines[number].startswith("    "):
                 number += 1
             text = "\n".join(one[4:] for one in lines[start - 1 : number]) + "\n"
