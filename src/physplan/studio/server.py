@@ -77,4 +77,4 @@ def _key(path: Path) -> str:
     if not path.exists():
         write_atomic(path, secrets.token_urlsafe(18))
         os.chmod(path, 0o600)
-    return path.read_text().strip()
+    return path.read_text(encoding="utf-8").strip()
