@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from physplan.cli import COMMANDS, main
+from physplan.cli import build_parser, main
 from physplan.extras import install_command
 from physplan.machine import Missing, gpus, missing
 from physplan.presets import PRESETS, Needs
@@ -166,6 +166,9 @@ def test_gated_weights_are_named_before_a_run(
     out = capsys.readouterr().out
     assert words not in out
     assert "canary" not in out
+
+
+COMMANDS = next(iter(build_parser()._subparsers._group_actions)).choices  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
