@@ -43,7 +43,8 @@ def test_every_command_is_one(block: Block) -> None:
                 "$EDITOR",
                 ".venv/bin/pre-commit",
                 ".venv/bin/python",
-                "ln", "cp",
+                "ln",
+                "cp",
                 "COMFYUI=/path/to/ComfyUI",
             ), command
 
