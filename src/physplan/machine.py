@@ -193,6 +193,7 @@ def nearest_preset() -> tuple[str, list[Missing]]:
 def survey() -> dict[str, Any]:
     """All of it, as JSON."""
     from physplan.presets import PRESETS
+    from physplan.presets.terms import terms_of
 
     memory, devices, folder = memory_gb(), gpus(), weights_folder()
     largest = max((gpu["memory_gb"] for gpu in devices), default=0.0)
@@ -206,6 +207,7 @@ def survey() -> dict[str, Any]:
             "gpu_memory_gb": needs.gpu_memory_gb,
             "stages": dict(needs.stages or {}),
             "server_memory_gb": needs.server_memory_gb,
+            "terms": {model: vars(found) for model, found in terms_of(name).items()},
         }
     return {
         "versions": versions(),

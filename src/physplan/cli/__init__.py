@@ -18,7 +18,7 @@ from physplan.graph.errors import GraphError
 COMMANDS = (
     *("demo", "sample", "generate", "batch", "report", "plan"),
     *("evaluate", "validate", "apply", "show", "verify", "study", "studio", "doctor"),
-    *("verify_origin", "certificate"),
+    *("verify-origin", "test-certificate"),
 )
 
 
@@ -30,7 +30,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"physplan {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        importlib.import_module(f"physplan.cli.{name}").add_parser(subparsers)
+        importlib.import_module(f"physplan.cli.{name.replace('-', '_')}").add_parser(subparsers)
     return parser
 
 

@@ -68,6 +68,19 @@ def _print(found: dict[str, Any]) -> None:
         for item in preset["missing"]:
             line = Text.assemble(f"  - {item['kind']}: {item['what']}", (f"  {item['fix']}", "dim"))
             console.print(line, soft_wrap=True)
+        for line in _terms(preset["terms"]):
+            console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
+
+
+def _terms(found: dict[str, dict[str, str]]) -> list[str]:
+    """What of the preset may not simply be used for money; the rest is in docs/responsible-use.md."""
+    from physplan.presets.terms import Terms
+
+    return [
+        f"terms: {Terms(**terms).sentence(model)}"
+        for model, terms in found.items()
+        if terms["commercial"] != "yes"
+    ]
 
 
 def _cost(preset: dict[str, Any]) -> str:
