@@ -68,8 +68,8 @@ def _print(found: dict[str, Any]) -> None:
         for item in preset["missing"]:
             line = Text.assemble(f"  - {item['kind']}: {item['what']}", (f"  {item['fix']}", "dim"))
             console.print(line, soft_wrap=True)
-        for line in _terms(preset["terms"]):
-            console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
+        for told in _terms(preset["terms"]):
+            console.print(Text(f"  {told}", style="dim"), soft_wrap=True)
 
 
 def _terms(found: dict[str, dict[str, str]]) -> list[str]:
