@@ -90,6 +90,14 @@ def logged_in() -> bool:
     return bool(given) or token.is_file()
 
 
+def no_folder(source: str) -> Missing | None:
+    """A path that leads nowhere; a name on the hub may."""
+    names_folder = source.count("/") != 1 or source.startswith((".", "/", "~"))
+    if not names_folder or Path(source).expanduser().is_dir():
+        return None
+    return Missing("weights", f"the folder {source}", "give a model's folder, or a hub name: owner/name")
+
+
 def gated(name: str) -> Missing:
     return Missing(
         "access",

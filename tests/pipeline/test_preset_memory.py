@@ -12,6 +12,7 @@ from physplan import machine
 from physplan.errors import PhysPlanError
 from physplan.pipeline import PhysPlan
 from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.methods import guidance_of
 from physplan.pipeline.stage_memory import stage_memory
 from physplan.presets import NAMES, PRESETS
 
@@ -50,6 +51,7 @@ def test_doctor_names_the_best_preset_for_card_keys_and_servers(
     monkeypatch.setattr(machine, "has_key", lambda name: keys)
     monkeypatch.setattr(machine, "answers", lambda url: not keys)
     monkeypatch.setattr(machine, "has_module", lambda name: True)
+    monkeypatch.setattr(machine, "logged_in", lambda: True)
     assert machine.nearest_preset() == (best, [])
 
 
@@ -58,12 +60,31 @@ def test_a_card_that_is_too_small_is_named_with_everything_else_that_lacks(
 ) -> None:
     monkeypatch.setattr(machine, "gpus", lambda: [{"name": "a card", "memory_gb": 8.0}])
     monkeypatch.setattr(machine, "answers", lambda url: False)
-    for variable in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+    for variable in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "HF_TOKEN", "HF_TOKEN_PATH", "HF_HUB_CACHE", "HUGGING_FACE_HUB_TOKEN"):
         monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
     pp = PhysPlan.from_preset("home")
     with pytest.raises(PhysPlanError) as refused:
         pp.generate(PHOTOGRAPH, "the cup tips over", output_dir=tmp_path / "run")
     told = str(refused.value)
     assert "a server at http://localhost:8000/v1" in told
     assert f"a card with {PRESETS['home'].gpu_memory_gb} GB for the preset home" in told
+    assert "access to the gated weights black-forest-labs/FLUX.1-Kontext-dev" in told
     assert not (tmp_path / "run").exists()
+
+
+def test_every_folder_that_is_not_there_is_named_before_anything_is_loaded(tmp_path: Path) -> None:
+    gone = str(tmp_path / "gone")
+    wrong = {"video.source": gone, "perception.depth.options": {"source": f"{gone}/depth"}}
+    pp = PhysPlan.from_preset("paper", **wrong)
+    with pytest.raises(PhysPlanError) as refused:
+        pp.generate(PHOTOGRAPH, "the cup tips over", output_dir=tmp_path / "run")
+    assert all(f"the folder {name} (" in str(refused.value) for name in (gone, f"{gone}/depth"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_frame_guidance_on_wan_is_as_its_own_code_has_it() -> None:
+    wan = guidance_of("frame_guidance", load_config("paper", {"video.model": "wan2.1-14b"}))
+    assert (wan.window_length, wan.preview_downscale, wan.schedule.travel) == (2, 2, (3, 10))
+    other = guidance_of("frame_guidance", load_config("paper"))
+    assert (other.window_length, other.preview_downscale, other.schedule.travel) == (None, 1, (5, 20))

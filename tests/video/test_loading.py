@@ -266,3 +266,14 @@ def test_a_model_with_learned_positions_names_its_one_size(
     assert model.check_size(height=64, width=64, num_frames=9).num_latents == 3
     with pytest.raises(PhysPlanError, match="use height 64 and width 64, not 32 and 64"):
         model.check_size(height=32, width=64, num_frames=9)
+
+
+def test_another_scheduler_is_not_exchanged_without_a_word(
+    folder: Callable[[str], Path], tmp_path: Path, load: Load
+) -> None:
+    copied = shutil.copytree(folder("cogvideox"), tmp_path / "model")
+    path = copied / "scheduler" / "scheduler_config.json"
+    path.write_text(path.read_text().replace("CogVideoXDDIMScheduler", "CogVideoXDPMScheduler"))
+    (note,) = load_video_model(copied).notes
+    assert note.startswith("the model came with CogVideoXDPMScheduler")
+    assert load("cogvideox").notes == ()

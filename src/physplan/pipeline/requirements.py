@@ -84,6 +84,8 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
     if not config.runtime.offline:
         found = [item for caller in callers for item in _of_caller(*caller, config.runtime.allow_hosts)]
         yield from dict.fromkeys(found)
+    named = [*hub_names(run, todo), *([config.video.source or ""] if "latents" in todo else [])]
+    yield from filter(None, (machine.no_folder(name) for name in dict.fromkeys(named) if name))
     if not config.runtime.local_files_only:
         yield from (machine.gated(name) for name in hub_names(run, todo) if machine.asks_for_access(name))
     try:

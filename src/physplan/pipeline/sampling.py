@@ -67,6 +67,7 @@ def make_latents(
     model = backends.video
     generator = torch.Generator().manual_seed(seed)
     given, moved = _settled(model, config.video, keyframes)
+    told = (*getattr(model, "notes", ()), *moved)
     conditioning = prepare(model, config.video, frame, prompt, generator, given)
     if guided_by is None:
         if sketch is None:
@@ -83,7 +84,7 @@ def make_latents(
                 checkpoint=checkpoint,
             )
         losses = {"ended": "finished", "skipped": {}, "repeats": 0, "planned_repeats": 0, "steps": []}
-        return Sampled(latents=latents, layout=conditioning.layout, losses=losses, notes=moved)
+        return Sampled(latents=latents, layout=conditioning.layout, losses=losses, notes=told)
     chain, evidence, guidance = guided_by.chain, guided_by.evidence, guided_by.config
     start = None
     if guidance.start == "sketch":
@@ -105,7 +106,7 @@ def make_latents(
         checkpoint=checkpoint,
         start=start,
     )
-    notes = [] if result.ended == "finished" else [f"sampling was {result.ended}"]
+    notes = list(told) + ([] if result.ended == "finished" else [f"sampling was {result.ended}"])
     notes += [f"{what} ({times} times)" for what, times in result.skipped().items()]
     return Sampled(
         latents=result.latents,

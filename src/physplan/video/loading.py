@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,7 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
     place = torch.device("cpu") if options.encoders_on_cpu else device
     slots = Encoders(pipe, folder, encoders, dtype=dtype, device=place, keep=options.keep_encoders)
     model = family.model(pipe, family.words(pipe, slots))
+    model.notes = _exchanged(folder, family)
     try:
         _place(pipe, model, family, options, device)
     except torch.OutOfMemoryError as error:
@@ -83,6 +85,15 @@ def _scheduler(folder: Path, family: Family) -> Any:
 
     scheduler = getattr(diffusers, family.scheduler)
     return scheduler.from_config(family.read_scheduler(scheduler.load_config(folder / "scheduler")))
+
+
+def _exchanged(folder: Path, family: Family) -> tuple[str, ...]:
+    """A checkpoint's own scheduler is not exchanged without a word."""
+    path = folder / "scheduler" / "scheduler_config.json"
+    own = json.loads(path.read_text()).get("_class_name") if path.exists() else None
+    if own in (None, family.scheduler):
+        return ()
+    return (f"the model came with {own}, whose steps cannot be repeated: sampled with {family.scheduler}",)
 
 
 def _complete(pipe: Any, folder: Path) -> None:

@@ -131,6 +131,7 @@ class FamilyModel(ABC):
     has_eta: ClassVar[bool] = False
 
     codec: Codec
+    notes: tuple[str, ...] = ()  # what whoever reads a result should know of the loading
     offload: str = "none"
     kept: Any = None  # a folder of weights that goes with the model
     denoiser_checkpointing: Checkpointing | None = None
@@ -190,7 +191,7 @@ class FamilyModel(ABC):
         if use_dynamic_cfg and not self.has_dynamic_cfg:
             raise PhysPlanError(f"{self.name} has no dynamic classifier-free guidance: turn it off.")
         if not 0 <= eta <= 1 or (eta and not self.has_eta):
-            allowed = "between 0 and 1" if self.has_eta else "0: its steps draw no noise"
+            allowed = "between 0 and 1" if self.has_eta else "0: the library's steps draw no noise"
             raise PhysPlanError(f"The eta of {self.name} must be {allowed}, not {eta:g}.")
         layout = self.check_size(height=height, width=width, num_frames=num_frames)
         self._check_keyframes(keyframes, layout)
