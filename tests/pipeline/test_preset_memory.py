@@ -60,7 +60,14 @@ def test_a_card_that_is_too_small_is_named_with_everything_else_that_lacks(
 ) -> None:
     monkeypatch.setattr(machine, "gpus", lambda: [{"name": "a card", "memory_gb": 8.0}])
     monkeypatch.setattr(machine, "answers", lambda url: False)
-    for variable in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "HF_TOKEN", "HF_TOKEN_PATH", "HF_HUB_CACHE", "HUGGING_FACE_HUB_TOKEN"):
+    for variable in (
+        "OPENAI_BASE_URL",
+        "OPENAI_API_KEY",
+        "HF_TOKEN",
+        "HF_TOKEN_PATH",
+        "HF_HUB_CACHE",
+        "HUGGING_FACE_HUB_TOKEN",
+    ):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
     pp = PhysPlan.from_preset("home")
