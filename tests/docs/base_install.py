@@ -14,7 +14,13 @@ from tests.docs.pages import ROOT
 sys.path.insert(0, str(ROOT / "requirements"))
 import licences
 
-COMMAND = "#!{python}\nimport sys\nfrom physplan.cli import main\nsys.exit(main())\n"
+# As pip writes it: what a worker process imports again must not run again.
+COMMAND = """#!{python}
+import sys
+from physplan.cli import main
+if __name__ == "__main__":
+    sys.exit(main())
+"""
 
 
 def link_base_install(folder: Path) -> Path:
