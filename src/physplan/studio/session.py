@@ -15,9 +15,11 @@ from physplan.errors import PhysPlanError
 from physplan.graph import ATTRIBUTES, LAWS, RELATIONS
 from physplan.graph.edits import OPERATORS
 from physplan.pictures import MAX_BYTES, MAX_PIXELS
+from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.methods import METHODS
 from physplan.runs import layout
 from physplan.studio.checking import check_plan
+from physplan.studio.dropped import Dropped
 from physplan.studio.jobs import Job
 from physplan.studio.pictures import PictureStore
 from physplan.studio.process import Stopped, Worker
@@ -37,7 +39,7 @@ class StudioSession:
         own = runs / OWN
         own.mkdir(parents=True, exist_ok=True)
         self.shelf, self.pictures = Shelf(runs), PictureStore(own / "pictures")
-        self._own = own
+        self._own, self._dropped = own, Dropped(own / "recipes", self.pictures)
         self._workers = {lane: make_worker(own / "worker.log") for lane in LANES}
         self._naming = threading.Lock()
         self._samples: list[dict[str, str]] = []
@@ -75,6 +77,8 @@ class StudioSession:
         return actions[what](given)
 
     def receive(self, what: str, content: bytes) -> dict[str, Any]:
+        if what == "video":
+            return self._dropped.receive(content)
         if what != "picture":
             raise Refused("There is no such request.")
         return self._shown(self.pictures.receive(content))
@@ -115,7 +119,8 @@ class StudioSession:
         gpu = max((one["memory_gb"] for one in machine.gpus()), default=0.0)
         lacking = machine.missing(presets.needs(name), memory=machine.memory_gb(), gpu_memory=gpu)
         missing = [f"{one.what} ({one.fix})" for one in lacking]
-        return {"name": name, "about": presets.recipe(name)["about"], "missing": missing}
+        about, method = presets.recipe(name)["about"], load_config(name).method
+        return {"name": name, "about": about, "method": method, "missing": missing}
 
     def _make_ready(self) -> None:
         """The samples, and a worker that has loaded what the first plan needs."""
@@ -297,6 +302,8 @@ class StudioSession:
         """A spec as a worker takes it: names of pictures and runs have become paths."""
         keyframes = spec.keyframes
         source = str(self.shelf.folder(spec.like) / layout.CONFIG) if spec.like else spec.preset
+        if spec.recipe:
+            source = str(self._dropped.path(spec.recipe))
         return {
             "source": source,
             "settings": dict(spec.settings),

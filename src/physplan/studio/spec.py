@@ -49,6 +49,7 @@ class Spec:
     keyframes: tuple[str, ...] | None = None
     upto: Upto = "video"
     like: str = ""  # the run whose config.yaml is the recipe, in place of the preset
+    recipe: str = ""  # the settings of a video that was dropped, in place of the preset
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -84,6 +85,7 @@ def read_spec(given: Mapping[str, Any]) -> Spec:
         keyframes=None if keyframes is None else tuple(picture_id(one) for one in keyframes),
         upto=upto,
         like=_text(given, "like", 1_000),
+        recipe=picture_id(given["recipe"]) if given.get("recipe") else "",
     )
 
 

@@ -93,7 +93,7 @@ class Work:
             "usd": found.usd,
             "events": found.events,
             "known_events": found.known_events,
-            "memory_gb": _memory(pp, given["method"]),
+            "memory_gb": max((found.stages or {}).values(), default=0.0) or _memory(pp, given["method"]),
             "device": pp.config.runtime.device,
             "missing": [{"what": one.what, "fix": one.fix} for one in found.missing],
             "steps": pp.config.video.num_inference_steps,

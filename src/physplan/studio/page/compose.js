@@ -25,19 +25,19 @@ export function stages(found) {
 
 export async function compose(studio, query) {
   const { about } = studio;
-  const chosen = { picture: null, prompt: "", preset: "sandbox", method: "physplan", seed: 0, attempts: 1, settings: {}, like: "", plan: null, name: "" };
+  const chosen = { picture: null, prompt: "", preset: "sandbox", method: "physplan", seed: 0, attempts: 1, settings: {}, like: "", recipe: "", plan: null, name: "" };
   const from = query.get("from");
   let before = null;
   if (from) {
     before = (await ask("state", { run: from })).details;
     Object.assign(chosen, { picture: before.picture, prompt: before.prompt, preset: before.preset || "sandbox", method: before.method, seed: before.seed, like: from, plan: before.plan });
   }
-  const shown = h("div", { class: "chosen" });
+  const shown = h("div", { class: "chosen" }), told = h("p", { class: "good small", role: "status" });
   const error = h("p", { class: "fault", role: "alert", hidden: true });
   const fail = text => { error.textContent = text || ""; error.hidden = !text; };
   const forecast = h("div", { class: "forecast" });
-  const input = h("input", { type: "file", accept: "image/png,image/jpeg,image/webp", class: "hidden-file", id: "file", onchange: () => take(input.files[0]) });
-  const drop = h("div", { class: "drop" }, shown, h("div", { class: "row" }, h("label", { class: "button", for: "file", text: "Choose a picture" }), input, h("span", { class: "soft small", text: "or drop one here: PNG, JPEG or WebP, up to 30 MB" })));
+  const input = h("input", { type: "file", accept: "image/png,image/jpeg,image/webp,video/mp4", class: "hidden-file", id: "file", onchange: () => take(input.files[0]) });
+  const drop = h("div", { class: "drop" }, shown, h("div", { class: "row" }, h("label", { class: "button", for: "file", text: "Choose a picture" }), input, h("span", { class: "soft small", text: "or drop one here: PNG, JPEG or WebP, up to 30 MB. A video of PhysPlan's gives its settings and plan back." })), told);
   for (const kind of ["dragenter", "dragover"]) drop.addEventListener(kind, event => { event.preventDefault(); drop.classList.add("over"); });
   for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, event => { event.preventDefault(); drop.classList.remove("over"); });
   drop.addEventListener("drop", event => event.dataTransfer.files[0] && take(event.dataTransfer.files[0]));
@@ -56,15 +56,16 @@ export async function compose(studio, query) {
     } catch (refusal) { fail(refusal.message); }
   }
   function recovered(found) {
-    Object.assign(chosen, { picture: found.picture, prompt: found.prompt, preset: found.preset, method: found.method, seed: found.seed, settings: found.settings, like: "", plan: found.plan });
+    Object.assign(chosen, { picture: found.picture, prompt: found.prompt, preset: found.preset, method: found.method, seed: found.seed, settings: {}, like: "", recipe: found.recipe, plan: found.plan, name: "of the video" });
     before = { prompt: found.prompt };
     words.value = found.prompt;
+    told.textContent = `Read from the video: its picture, sentence, settings${found.plan ? ` and plan of ${found.plan.events.length} events` : ""}.${found.left_out.length ? ` Not taken: ${found.left_out.join(", ")}.` : ""}`;
     refresh();
     choose(found.picture, null, true);
   }
   function choose(id, sample, keep) {
     chosen.picture = id;
-    if (!keep) { chosen.plan = null; chosen.like = ""; }
+    if (!keep) { chosen.plan = null; chosen.like = chosen.recipe = ""; told.textContent = ""; }
     if (sample) { chosen.prompt = words.value = sample.prompt; chosen.name = sample.name; }
     present();
     for (const node of samples.children) node.setAttribute("aria-pressed", String(node.dataset.picture === id));
@@ -80,17 +81,17 @@ export async function compose(studio, query) {
   const more = h("div", {});
   function refresh() {
     put(presets, ...about.presets.map(preset => h("label", { class: "preset" },
-      h("input", { type: "radio", name: "preset", value: preset.name, checked: preset.name === chosen.preset, onchange: () => { chosen.preset = preset.name; chosen.like = ""; chosen.plan = null; chosen.settings = {}; refresh(); cast(); } }),
+      h("input", { type: "radio", name: "preset", value: preset.name, checked: preset.name === chosen.preset, onchange: () => { chosen.preset = preset.name; chosen.method = preset.method; chosen.like = chosen.recipe = ""; chosen.plan = null; chosen.settings = {}; refresh(); cast(); } }),
       h("span", {}, h("b", { text: preset.name }), h("span", { class: "soft small", text: preset.about }),
         preset.missing.length ? h("span", { class: "chip warn", text: `needs ${preset.missing.length} more here` }) : h("span", { class: "chip good", text: "ready" })))));
     const quick = chosen.settings["video.num_inference_steps"] === about.quick["video.num_inference_steps"];
     put(more, h("div", { class: "more" },
       h("label", {}, "Method", h("select", { onchange: event => { chosen.method = event.target.value; cast(); } }, ...about.methods.map(name => h("option", { value: name, selected: name === chosen.method, text: METHODS[name] || name.replace(/_/g, " ") })))),
       h("label", {}, "Seed", h("input", { type: "number", min: 0, value: chosen.seed, oninput: event => { chosen.seed = Math.max(0, Math.floor(Number(event.target.value) || 0)); cast(); } })),
-      chosen.preset === "sandbox" ? h("label", { class: "tick" }, h("input", { type: "checkbox", checked: quick, onchange: event => { chosen.settings = event.target.checked ? { ...about.quick } : {}; cast(); } }), "Quick: fewer steps, coarser video") :
+      chosen.preset === "sandbox" ? h("label", { class: "tick" }, h("input", { type: "checkbox", checked: quick, onchange: event => { chosen.recipe = chosen.like = ""; chosen.settings = event.target.checked ? { ...about.quick } : {}; cast(); } }), "Quick: fewer steps, coarser video") :
         h("label", {}, "Budget in USD", h("input", { type: "number", min: 0, step: 0.1, value: chosen.settings["runtime.budget"] ?? "", placeholder: "none", oninput: event => { const value = Number(event.target.value); if (event.target.value && value >= 0) chosen.settings["runtime.budget"] = value; else delete chosen.settings["runtime.budget"]; cast(); } }))));
   }
-  const request = () => ({ picture: chosen.picture, prompt: chosen.prompt, preset: chosen.preset, method: chosen.method, seed: chosen.seed, attempts: chosen.attempts, settings: chosen.settings, like: chosen.like, plan: chosen.plan });
+  const request = () => ({ picture: chosen.picture, prompt: chosen.prompt, preset: chosen.preset, method: chosen.method, seed: chosen.seed, attempts: chosen.attempts, settings: chosen.settings, like: chosen.like, recipe: chosen.recipe, plan: chosen.plan });
   let number = 0;
   const cast = later(250, async () => {
     const mine = ++number;
