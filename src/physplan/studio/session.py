@@ -14,6 +14,7 @@ from physplan import __version__, machine, presets
 from physplan.errors import PhysPlanError
 from physplan.graph import ATTRIBUTES, LAWS, RELATIONS
 from physplan.graph.edits import OPERATORS
+from physplan.graph.errors import GraphError
 from physplan.pictures import MAX_BYTES, MAX_PIXELS
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.methods import METHODS
@@ -74,7 +75,10 @@ class StudioSession:
         }
         if what not in actions:
             raise Refused("There is no such request.")
-        return actions[what](given)
+        try:
+            return actions[what](given)
+        except (PhysPlanError, GraphError) as error:
+            raise Refused(self._words(str(error))) from None
 
     def receive(self, what: str, content: bytes) -> dict[str, Any]:
         if what == "video":
@@ -231,11 +235,16 @@ class StudioSession:
         except PhysPlanError:
             if job is None:
                 raise
-            return {"run": name, "job": _job(job), "progress": self._queue.progress(name), "details": None}
+            return {
+                "run": name,
+                "job": self._job(job),
+                "progress": self._queue.progress(name),
+                "details": None,
+            }
         seen = self._stamp(folder)
         if not (folder / layout.FRAME).exists():  # it has only begun
             seen = ""
-        answer: dict[str, Any] = {"run": name, "job": _job(job) if job else None}
+        answer: dict[str, Any] = {"run": name, "job": self._job(job) if job else None}
         answer["progress"] = self._queue.progress(name)
         answer |= {"seen": seen, "preview": _version(folder / layout.PREVIEW)}
         if seen and given.get("seen") != seen:
@@ -255,15 +264,16 @@ class StudioSession:
         cards = []
         for card in self.shelf.cards():
             job = jobs.pop(card["run"], None)
-            cards.append(card | {"job": _job(job) if job else None})
+            cards.append(card | {"job": self._job(job) if job else None})
         for job in jobs.values():  # asked for, without a folder yet
             if job.state != "done":
-                cards.insert(0, _without_folder(job))
+                cards.insert(0, _without_folder(job) | {"job": self._job(job)})
         return {"runs": cards, "bin": self.shelf.binned(), "paused": self._queue.paused}
 
     def queue(self, given: Mapping[str, Any]) -> dict[str, Any]:
         shown = [
-            _job(job) | {"run": job.run, "prompt": job.spec.prompt, "progress": self._queue.progress(job.run)}
+            self._job(job)
+            | {"run": job.run, "prompt": job.spec.prompt, "progress": self._queue.progress(job.run)}
             for job in self._queue.jobs()
             if job.state in ("waiting", "running")
         ]
@@ -289,6 +299,14 @@ class StudioSession:
         return {"run": self.shelf.restore(str(given.get("binned", "")))}
 
     # ---- inside ---------------------------------------------------------------------------------------
+
+    def _words(self, text: str) -> str:
+        """A sentence without where on this machine the runs are: the page may be somebody else's."""
+        return text.replace(f"{self.shelf.root}/", "").replace(str(self.shelf.root), "the runs' folder")
+
+    def _job(self, job: Job) -> dict[str, Any]:
+        asked = {name: getattr(job.spec, name) for name in ("upto", "method", "seed")}
+        return {"state": job.state, "error": self._words(job.error), **asked}
 
     def _shown(self, picture: str) -> dict[str, Any]:
         width, height = self.pictures.size(picture)
@@ -396,17 +414,6 @@ def _name(given: Mapping[str, Any]) -> str:
     return name
 
 
-def _job(job: Job) -> dict[str, Any]:
-    spec = job.spec
-    return {
-        "state": job.state,
-        "error": job.error,
-        "upto": spec.upto,
-        "method": spec.method,
-        "seed": spec.seed,
-    }
-
-
 def _without_folder(job: Job) -> dict[str, Any]:
     spec = job.spec
     return {
@@ -424,7 +431,6 @@ def _without_folder(job: Job) -> dict[str, Any]:
         "verdict": "",
         "failure": "",
         "files": {},
-        "job": _job(job),
     }
 
 

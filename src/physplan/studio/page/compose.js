@@ -80,10 +80,14 @@ export async function compose(studio, query) {
   const presets = h("div", { class: "presets", role: "radiogroup", "aria-label": "Preset" });
   const more = h("div", {});
   function refresh() {
-    put(presets, ...about.presets.map(preset => h("label", { class: "preset" },
+    const card = preset => h("label", { class: "preset" },
       h("input", { type: "radio", name: "preset", value: preset.name, checked: preset.name === chosen.preset, onchange: () => { chosen.preset = preset.name; chosen.method = preset.method; chosen.like = chosen.recipe = ""; chosen.plan = null; chosen.settings = {}; refresh(); cast(); } }),
       h("span", {}, h("b", { text: preset.name }), h("span", { class: "soft small", text: preset.about }),
-        preset.missing.length ? h("span", { class: "chip warn", text: `needs ${preset.missing.length} more here` }) : h("span", { class: "chip good", text: "ready" })))));
+        preset.missing.length ? h("span", { class: "chip warn", title: preset.missing.join("\n"), text: `needs ${preset.missing.length} more here` }) : h("span", { class: "chip good", text: "ready" })));
+    // What can run here comes first; the rest is there to be read about.
+    const first = about.presets.filter(preset => !preset.missing.length || preset.name === chosen.preset), rest = about.presets.filter(preset => !first.includes(preset));
+    put(presets, h("div", { class: "preset-grid" }, ...first.map(card)),
+      rest.length ? h("details", { open: presets.querySelector("details")?.open }, h("summary", { text: `${rest.length} more, which need something that is not here: ${rest.map(preset => preset.name).join(", ")}` }), h("div", { class: "preset-grid" }, ...rest.map(card))) : null);
     const quick = chosen.settings["video.num_inference_steps"] === about.quick["video.num_inference_steps"];
     put(more, h("div", { class: "more" },
       h("label", {}, "Method", h("select", { onchange: event => { chosen.method = event.target.value; cast(); } }, ...about.methods.map(name => h("option", { value: name, selected: name === chosen.method, text: METHODS[name] || name.replace(/_/g, " ") })))),
