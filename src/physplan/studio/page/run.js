@@ -230,6 +230,7 @@ class RunPage {
     if (!shown) return;
     this.startButton = null;
     if (!details.finished) { this.beforeVideo(); return; }
+    if (parts.video.nextSibling !== parts.plan) parts.plan.before(parts.video);   // what one came for is first
     const poster = file(name, "frame.png", details.files);
     const title = card => card.method === "base" ? "Base model" : card.method === "physplan" ? "PhysPlan" : card.method;
     const others = this.related.filter(card => this.beside.has(card.run));
