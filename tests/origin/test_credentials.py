@@ -157,5 +157,5 @@ def test_a_locked_key_is_named_as_such(folder: Path, tmp_path: Path) -> None:
 
 def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("physplan.extras.importlib.util.find_spec", lambda name: None)
-    with pytest.raises(PhysPlanError, match=r'pip install "physplan\[provenance\]"'):
+    with pytest.raises(PhysPlanError, match=r"pip install .*\[provenance\]"):
         certificates.load_credential("a.pem", "b.pem")
