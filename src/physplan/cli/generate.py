@@ -112,13 +112,13 @@ def run(args: argparse.Namespace) -> int:
     seeds = read_seeds(args.seeds) if args.seeds is not None else [args.seed or 0]
     if args.seeds is not None and (args.seed is not None or args.attempts > 1):
         raise PhysPlanError("--seeds makes a video of each seed: leave out --seed and --attempts.")
-    credential = _credential(args.sign)
     folder = Path(args.output or default_folder(args))
     folders = [folder if args.seeds is None else folder / f"seed{seed}" for seed in seeds]
     if args.dry_run:
         found = pp.forecast(args.image, output_dir=folders[0], redo=args.redo, seed=seeds[0], **given)
         _show_forecast(found, pp, videos=len(seeds))
         return 0
+    credential = _credential(args.sign)
     for seed, one in zip(seeds, folders, strict=True):
         if args.seeds is not None:
             print(f"Seed {seed}:")
