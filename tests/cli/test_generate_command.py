@@ -14,7 +14,8 @@ from tests.pipeline import tiny_pipelines
 
 import melting
 from loopback import GeminiServer
-from physplan.cli import main
+from physplan.cli import build_parser, main
+from physplan.cli.generate import default_folder
 from physplan.runs.layout import STAGES
 
 PROMPT = tiny_pipelines.PROMPT
@@ -238,3 +239,11 @@ def test_a_folder_with_other_peoples_files_is_refused_and_left_as_it_was(
     assert generate("-o", ".") == 2
     assert "holds files that are not of a PhysPlan run (.pre-commit-config.yaml and" in one_sentence(capsys)
     assert held() == before
+
+
+def test_the_default_folders_of_two_recipes_are_two() -> None:
+    given = ["generate", "--image", "ice.png", "--prompt", "it melts"]
+    more = [[], ["--preset", "sandbox"], ["--preset", "paper"], ["--config", "mine.yaml"]]
+    folders = [default_folder(build_parser().parse_args([*given, *one])).name for one in more]
+    assert folders[0] == folders[1] == "ice-it-melts-physplan-seed0"
+    assert folders[2:] == ["ice-it-melts-paper-physplan-seed0", "ice-it-melts-mine-physplan-seed0"]

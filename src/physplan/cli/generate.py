@@ -53,7 +53,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--image", metavar="FILE", required=True, help="the first frame: PNG, JPEG or WebP")
     parser.add_argument("--prompt", metavar="TEXT", help="what happens, in a sentence (or give --plan)")
     parser.add_argument(
-        "-o", "--output", metavar="DIR", help="the run's folder (default: runs/PICTURE-PROMPT-METHOD-seedN)"
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="the run's folder (default: runs/PICTURE-PROMPT-PRESET-METHOD-seedN)",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="of the sampling (default: 0)")
     parser.add_argument(
@@ -188,8 +191,10 @@ def given_keyframes(folder: str | None) -> list[Path] | None:
 
 
 def default_folder(args: argparse.Namespace) -> Path:
-    """Picture, words, a given plan, method and seed: another of these is another folder."""
+    """Picture, words, a given plan, recipe, method and seed: another of these is another folder."""
     words = [Path(args.image).stem, args.prompt or "", Path(args.plan).stem if args.plan else ""]
+    recipe_named = Path(args.config).stem if args.config else args.preset or ""
+    words.append("" if recipe_named == "sandbox" else recipe_named)
     words = [re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:48].rstrip("-") for word in words]
     seeds = f"seeds{args.seeds.replace(' ', '')}" if args.seeds is not None else f"seed{args.seed or 0}"
     more = [f"attempts{args.attempts}"] if args.attempts > 1 else []
