@@ -67,7 +67,8 @@ class Arena:
             finally:
                 shutil.rmtree(probe.folder, ignore_errors=True)
             said = f"{self.tally.kind} {number}: {self.tally.tried} tried, {len(self.tally.falls)} fell"
-            print(said, file=sys.__stderr__, flush=True)
+            fell = (f"  {how}" for at, how in self.tally.falls if at == number)
+            print(said, *fell, sep="\n", file=sys.__stderr__, flush=True)
             if any(word in how for _, how in self.tally.falls for word in self.until):
                 return
 
