@@ -79,7 +79,8 @@ def write_video(
         options = {"qp": "0", "preset": "veryfast"}
         _encode(path, pixels, fps, tags, codec="libx264rgb", pixel_format="rgb24", options=options)
     elif kind == ".mp4":
-        options = {"crf": "17", "preset": "medium"}
+        # Without mbtree: it looks at memory that nobody has written, and so the same frames gave other bytes.
+        options = {"crf": "17", "preset": "medium", "mbtree": "0"}
         _encode(path, pixels, fps, tags, codec="libx264", pixel_format="yuv420p", options=options)
     else:
         raise PhysPlanError(f"{path}: use .mp4, .mkv (lossless), .gif, or a folder for PNG frames.")
