@@ -143,14 +143,16 @@ def load_losses(folder: Path) -> dict[str, Any]:
 
 def load_regions(folder: Path) -> dict[str, Tensor]:
     """By the terms' labels; none where the sampling was not guided."""
-    from safetensors import SafetensorError, safe_open
+    from safetensors import SafetensorError
+
+    from physplan.tensors import open_tensors
 
     path = inside(folder, REGIONS)
     if not path.exists():
         return {}
     with read_from(path):
         try:
-            with safe_open(path, "pt") as file:
+            with open_tensors(path) as file:
                 regions = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
         except SafetensorError as error:
             raise ValueError(str(error)) from None
