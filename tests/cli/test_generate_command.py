@@ -181,7 +181,7 @@ def test_a_run_its_dry_run_its_report_and_another_seed(
     assert len(server.asked) == asked
     assert generate() == 0
     out, err = capsys.readouterr()
-    folder = Path("runs/ice-an-ice-cube-melting-in-the-sun-physplan-seed0")
+    folder = Path("runs/ice-an-ice-cube-melting-in-the-sun-tiny-physplan-seed0")
     assert f"The video is {folder / 'video.mp4'} (9 frames" in out
     assert "loading the video model cogvideox-5b, memory about" in err
     assert "guided sampling: finished" in err
