@@ -198,7 +198,7 @@ def default_folder(args: argparse.Namespace) -> Path:
     words = [re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:48].rstrip("-") for word in words]
     seeds = f"seeds{args.seeds.replace(' ', '')}" if args.seeds is not None else f"seed{args.seed or 0}"
     more = [f"attempts{args.attempts}"] if args.attempts > 1 else []
-    return Path("runs") / "-".join([*filter(None, words), args.method, seeds, *more])
+    return Path("runs") / "-".join([*filter(None, words), args.method or "physplan", seeds, *more])
 
 
 def _show_forecast(found: Forecast, pp: PhysPlan, *, videos: int = 1) -> None:
