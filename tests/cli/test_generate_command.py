@@ -242,7 +242,7 @@ def test_a_folder_with_other_peoples_files_is_refused_and_left_as_it_was(
 
 
 def test_the_default_folders_of_two_recipes_are_two() -> None:
-    given = ["generate", "--image", "ice.png", "--prompt", "it melts"]
+    given = ["generate", "--image", "ice.png", "--prompt", "it melts", "--method", "physplan"]
     more = [[], ["--preset", "sandbox"], ["--preset", "paper"], ["--config", "mine.yaml"]]
     folders = [default_folder(build_parser().parse_args([*given, *one])).name for one in more]
     assert folders[0] == folders[1] == "ice-it-melts-physplan-seed0"
