@@ -109,6 +109,11 @@ def test_a_file_overrides_any_field(tmp_path: Path, suffix: str) -> None:
     assert config.guidance.schedule.repeats == (3, 3, 3, 2)
 
 
+def test_a_setting_by_the_name_it_had_before_still_counts() -> None:
+    config = load_config({"preset": "paper", "guidance": {"draws": "frame_guidance"}})
+    assert config.guidance.noise_order == "frame_guidance"
+
+
 def test_another_backend_does_not_inherit_the_options_of_the_first() -> None:
     config = load_config({"preset": "paper", "perception": {"encoder": {"name": "dinov2"}}})
     assert config.perception.encoder.options == {}
