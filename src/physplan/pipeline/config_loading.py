@@ -135,7 +135,8 @@ def read(kind: type[T], value: Any, *, base: T | None = None, at: str) -> T:
     changes = {}
     for name, entry in value.items():
         here = f"{at}.{name}" if at else str(name)
-        if name not in fields and (name := OLD_NAMES.get(name, name)) not in fields:
+        name = str(name) if name in fields else OLD_NAMES.get(str(name), str(name))
+        if name not in fields:
             raise ConfigError(f"There is no setting {here}. {did_you_mean(str(name), fields)}")
         changes[name] = _read_value(hints[name], entry, getattr(base, name, None), here)
         if wrong := problem(changes[name], fields[name].metadata):
