@@ -146,6 +146,23 @@ def test_the_sandbox_workflow_ends_in_the_command_lines_video(comfyui: Server, t
 
 
 @pytest.mark.timeout(900)
+def test_a_plan_edited_in_its_box_is_the_plan_of_the_video(comfyui: Server, tmp_path: Path) -> None:
+    pipeline = PhysPlan.from_preset("sandbox", **SHORT)
+    plan = pipeline.plan(first_frame(SCENE), SCENE.prompt).to_json()
+    plan["events"][0]["delta"]["fraction"] = 0.2  # earlier than the reasoner has it
+    prompt = comfyui_prompts.edited("ice.png", SCENE.prompt, json.dumps(plan), seed=3, settings=SETTINGS)
+    prompt["8"]["inputs"]["filename_prefix"] = "edited/video"
+    done = comfyui.wait(comfyui.send(prompt))
+    assert done["status"]["status_str"] == "success", done["status"]
+    (saved,) = (comfyui.base / "output" / "edited").glob("*.mp4")
+    told = read_origin(saved).plan or {}
+    assert told["events"][0]["anchor"] < plan["events"][0]["anchor"]
+    (tmp_path / "plan.json").write_text(json.dumps(told), encoding="utf-8")
+    pipeline.generate(first_frame(SCENE), plan=tmp_path / "plan.json", seed=3, output_dir=tmp_path / "run")
+    assert saved.read_bytes() == (tmp_path / "run" / "video.mp4").read_bytes()
+
+
+@pytest.mark.timeout(900)
 def test_a_bad_plan_is_the_nodes_error_and_no_crash(comfyui: Server) -> None:
     prompt = comfyui_prompts.edited("ice.png", SCENE.prompt, '{"events": []}', settings=SETTINGS)
     done = comfyui.wait(comfyui.send(prompt))

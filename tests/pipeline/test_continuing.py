@@ -21,6 +21,7 @@ from physplan.graph import EventChain
 from physplan.pipeline import PhysPlan, RunEvent
 from physplan.pipeline.pipeline import seed_of
 from physplan.runs.layout import STAGES
+from physplan.video.families.cogvideox import CogVideoX
 
 
 @pytest.fixture(scope="module")
@@ -186,9 +187,16 @@ def test_a_wrong_argument_is_answered(pp: PhysPlan, ice: Path) -> None:
 
 @pytest.mark.parametrize("method", ["physplan", "frame_guidance", "base"])
 def test_a_sampling_that_was_cut_off_goes_on_at_its_step_to_the_bit(
-    models: Path, server: GeminiServer, ice: Path, tmp_path: Path, method: str
+    models: Path,
+    server: GeminiServer,
+    ice: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
 ) -> None:
-    """With fresh noise in every step, and with time travel: the generator's state counts."""
+    """With fresh noise in every step, as the sandbox's model has it, and with time travel: the generator's
+    state counts."""
+    monkeypatch.setattr(CogVideoX, "has_eta", True)
     recipe = tiny_pipelines.paper(models, server.url)
     recipe["video"]["eta"] = 1.0
     recipe["frame_guidance"] = {"schedule": {"repeats": [1, 1], "travel": [1, 1]}}
