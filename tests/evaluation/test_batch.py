@@ -169,7 +169,7 @@ def test_a_batch_is_made_shown_and_gone_on_with(folder: Path, capsys) -> None:
     assert lines["one"][1:4] == ["base", "0", "made"]
     assert lines["two"][1:4] == ["physplan", "0", "failed"]
     assert "1 of 2 made" in said.out
-    assert probe(out / "one.mp4").frames == 25
+    assert probe(out / "one.mp4").frames == 33
     gallery = (out / "index.html").read_text(encoding="utf-8")
     assert '<video src="one.mp4"' in gallery
     (report,) = re.findall(r'href="(cases/one-[^"]*/run/report\.html)"', gallery)

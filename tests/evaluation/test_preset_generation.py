@@ -29,7 +29,7 @@ trained = pytest.mark.skipif(
     reason="the sandbox's weights are not trained yet",
 )
 STEPS = ("--set", "video.num_inference_steps=2")
-SLOW = (*STEPS, "--set", "video.fps=5", "--fps", 8)  # 25 frames in 5 s, shown at the benchmark's 8 FPS
+SLOW = (*STEPS, "--set", "video.fps=5", "--fps", 8)  # 33 frames in 6.6 s, shown at the benchmark's 8 FPS
 
 
 def write_physics_iq(root: Path, frames: Path, *, name: str = "{i:04d}_perspective-left_scene.mp4") -> Path:
@@ -125,7 +125,7 @@ def test_videos_of_someone_else_are_not_overwritten(physics_iq, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--generate", "sandbox"), "25 frames at 8 a second, 3.12 s, but 5 s are wanted: ask for 40 frames"),
+        (("--generate", "sandbox"), "33 frames at 8 a second, 4.12 s, but 5 s are wanted: ask for 40 frames"),
         (
             ("--generate", "sandbox", "--method", "base", *SLOW[:-1], 7.5),
             "no whole number of frames: choose another rate",
@@ -178,7 +178,7 @@ def test_a_prompt_that_cannot_be_planned_fails_alone_and_is_named(tmp_path: Path
     assert "1 of 2 cases failed, the first, 002, with:" in err
     assert "Traceback" not in err
     info = probe(tmp_path / "v" / "output_video_1.mp4")
-    assert (info.frames, info.fps) == (25, 8)
+    assert (info.frames, info.fps) == (33, 8)
     (run,) = read_runs([tmp_path / "v.cases"])
     assert run.method == "physplan"
     assert run.events > 0

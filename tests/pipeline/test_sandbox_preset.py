@@ -28,7 +28,7 @@ SHORT = {
 def test_a_guided_video_without_key_or_network(tmp_path: Path) -> None:
     pp = PhysPlan.from_preset("sandbox", **SHORT)
     result = pp.generate(first_frame("tray", SCENES["tray"]), PROMPT, output_dir=tmp_path / "run")
-    assert result.video.shape == (25, 3, 96, 96)
+    assert result.video.shape == (33, 3, 96, 96)
     assert result.plan is not None
     assert "puddle" in str(result.plan.events[-1].graph.to_json())
     assert result.cost.usd == 0
@@ -39,7 +39,7 @@ def test_a_guided_video_without_key_or_network(tmp_path: Path) -> None:
 @trained
 def test_a_size_that_the_sandbox_cannot_make() -> None:
     pp = PhysPlan.from_preset("sandbox", **SHORT)
-    with pytest.raises(PhysPlanError, match="25 frames of 96 x 96"):
+    with pytest.raises(PhysPlanError, match="33 frames of 96 x 96"):
         pp.generate(first_frame("tray", 0), PROMPT, num_frames=49)
 
 
@@ -50,7 +50,7 @@ def test_the_quick_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["demo", "--quick", "-o", str(tmp_path)]) == 0
     assert "demo.png" in capsys.readouterr().out
     frames = read_video(tmp_path / "demo.mp4").frames
-    assert frames.shape == (25, 3, 2 * 2 * 104, 2 * 3 * 104)
+    assert frames.shape == (33, 3, 4 * 2 * 104, 4 * 3 * 104)
     assert len(list(tmp_path.rglob("report.html"))) == 6
 
 

@@ -17,6 +17,7 @@ from physplan.pipeline.pipeline import PhysPlan, Result
 from physplan.runs import layout
 from physplan.video.files import write_video
 from physplan.video.sheets import Frames, contact_sheet
+from physplan.video.watching import SIDE, to_watch
 
 PROMPT = "an ice cube melting in the sun"
 SCENES = {"tray": 0, "cloth": 1, "glass": 2}  # variant of the world's ice scenes: number of the scene
@@ -25,7 +26,6 @@ QUICK = {
     "guidance.schedule": {"layout_steps": 2, "guided_steps": 6, "repeats": 2},
 }
 METHODS = {"base": "base model", "physplan": "PhysPlan"}
-ENLARGED = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,4 +80,4 @@ def grid(made: dict[tuple[str, str], Result]) -> Tensor:
     for method in METHODS:
         videos: list[Any] = [made[variant, method].video for variant in SCENES]
         rows.append(torch.cat([F.pad(video, (4, 4, 4, 4), value=1.0) for video in videos], dim=-1))
-    return F.interpolate(torch.cat(rows, dim=-2), scale_factor=ENLARGED, mode="nearest")
+    return to_watch(torch.cat(rows, dim=-2), side=2 * SIDE)

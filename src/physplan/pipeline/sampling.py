@@ -86,6 +86,7 @@ def make_latents(
     if guidance.start == "sketch":
         clocks = clocks_of(model.name, weak=guidance.weak, strong=guidance.strong)
         start = sketch_start(model, conditioning, sketch or make_sketch(chain, evidence), clocks)
+        conditioning = start.conditioning
     repeats = planned_repeats(guidance.schedule, conditioning.noise.num_steps, start)
     result = guide(
         model,

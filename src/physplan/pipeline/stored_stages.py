@@ -36,6 +36,7 @@ from physplan.video.checkpoint import CheckpointFile
 from physplan.video.decoding import load_latents, save_latents
 from physplan.video.files import run_metadata, write_video
 from physplan.video.sheets import Frames, contact_sheet
+from physplan.video.watching import to_watch
 
 Made = tuple[list[Path], list[str]]  # files, notes
 
@@ -270,12 +271,10 @@ def _write_video(run: Run, frames: Tensor) -> Made:
     shown = _as_given(run, frames)
     about = {"method": run.inputs.method, "prompt": run.inputs.prompt, "video": run.config.video.model}
     metadata = run_metadata(seed=run.inputs.seed, preset=run.config.preset, **about)
-    video, exact = (
-        run.folder / layout.VIDEO,
-        run.folder / layout.EXACT_VIDEO,
-    )  # without loss: what is measured
-    for path in (video, exact):
-        write_video(path, shown, fps=run.config.video.fps or 8, metadata=metadata)
+    video, exact = run.folder / layout.VIDEO, run.folder / layout.EXACT_VIDEO
+    # One to look at, one without loss: what is measured must be neither the codec's nor the enlargement's.
+    for path, pixels in ((video, to_watch(shown)), (exact, shown)):
+        write_video(path, pixels, fps=run.config.video.fps or 8, metadata=metadata)
     strip = run.folder / layout.STRIP
     rows: list[tuple[str, Frames]] = [("video", shown)]
     if run.inputs.method != STORYBOARD and (run.folder / layout.SKETCH).exists():

@@ -88,7 +88,7 @@ class Embedded:
     values: Mapping[str, Any] = {
         "height": 96,
         "width": 96,
-        "num_frames": 25,
+        "num_frames": 33,
         "fps": 8,
         "num_inference_steps": 20,
         "guidance_scale": 1.0,

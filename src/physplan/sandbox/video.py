@@ -13,8 +13,8 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast, T5EncoderModel
 
 from physplan.errors import PhysPlanError
-from physplan.sandbox.models import departures
 from physplan.sandbox.models.autoencoder import GROUP, FrameGroupAutoencoder
+from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.text import encode_prompts
 from physplan.sandbox.world.render import FRAMES
 from physplan.video.families.base import Request, to_unit
@@ -35,6 +35,7 @@ class SandboxCodec:
     def __init__(self, autoencoder: FrameGroupAutoencoder) -> None:
         self.autoencoder = autoencoder
         self.channels = int(autoencoder.config.latent_channels)
+        self.spread = Spread.of(autoencoder.departs, autoencoder.departs_moving)
 
     def encode_image(self, image: Tensor, generator: torch.Generator) -> Tensor:
         return self.autoencoder.encode(image.unsqueeze(2))
@@ -48,7 +49,7 @@ class SandboxCodec:
 
 
 class SandboxVideo(CogVideoX):
-    """Trained on 25 frames of 96 x 96 pixels of the small world, and on nothing else."""
+    """Trained on 33 frames of 96 x 96 pixels of the small world, and on nothing else."""
 
     name = "sandbox"
     preview_length = 2
@@ -89,15 +90,27 @@ class SandboxVideo(CogVideoX):
         """The picture stands beside every latent, not only the first."""
         found = super().condition(run)
         picture = found.inputs["picture"][:, :, :1].expand_as(found.latents)
-        return replace(found, inputs={**found.inputs, "picture": picture})
+        return replace(found, inputs={**found.inputs, "picture": picture, "fine": self._fine(picture)})
+
+    def with_sketch(self, conditioning: Conditioning, clean: Tensor, masks: Tensor) -> Conditioning:
+        """Where a sketch speaks, fine channels are borrowed from it, not from the picture."""
+        fine = torch.where(masks.to(clean.device), self._fine(clean), conditioning.inputs["fine"])
+        return replace(conditioning, inputs={**conditioning.inputs, "fine": fine})
+
+    def _fine(self, latents: Tensor) -> Tensor:
+        assert isinstance(self.codec, SandboxCodec)
+        return latents[:, self.codec.spread.channels :]
 
     def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
         """The network works on departures from the picture: see `physplan.sandbox.models.departures`."""
-        picture: Tensor = conditioning.inputs["picture"]
-        alpha, sigma = conditioning.noise.alpha(n), conditioning.noise.sigma(n)
-        departed = latents - alpha * picture
-        found = super().denoise(departures.inn(alpha, sigma) * departed, n, conditioning, rows)
-        return departures.velocity(found, departed, alpha, sigma) - sigma * picture
+        assert isinstance(self.codec, SandboxCodec)
+        spread, alpha, sigma = self.codec.spread, conditioning.noise.alpha(n), conditioning.noise.sigma(n)
+        picture = conditioning.inputs["picture"][:, : spread.channels]
+        departed = latents[:, : spread.channels] - alpha * picture
+        found = super().denoise(spread.inn(alpha, sigma) * departed, n, conditioning, rows)
+        coarse = spread.velocity(found, departed, alpha, sigma) - sigma * picture
+        fine = (alpha * self._fine(latents) - conditioning.inputs["fine"]) / sigma  # the v that ends there
+        return torch.cat([coarse, fine.expand(len(coarse), -1, -1, -1, -1)], dim=1)
 
     def decode_window(self, latents: Tensor, window: Window) -> Tensor:
         """Only the latent that holds the frame is decoded: groups do not see each other."""

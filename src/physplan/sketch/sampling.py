@@ -106,6 +106,7 @@ def sketch_start(
     with torch.no_grad():
         clean = model.encode_frames(frames, layout)
     masks = latent_masks(sketch.masks | sketch.kept[None], layout, size)
+    conditioning = model.with_sketch(conditioning, clean, masks)
     return SketchStart(conditioning=conditioning, clean=clean, masks=masks, first=first, free=free)
 
 
@@ -121,7 +122,7 @@ def sample_from_sketch(
 ) -> Tensor:
     """The method `sketch`."""
     start = sketch_start(model, conditioning, sketch, clocks)
-    return sample(model, conditioning, on_step, generator=generator, checkpoint=checkpoint, start=start)
+    return sample(model, start.conditioning, on_step, generator=generator, checkpoint=checkpoint, start=start)
 
 
 def _resized(frames: Tensor, height: int, width: int) -> Tensor:

@@ -107,6 +107,11 @@ class VideoModel(Protocol):
         """
         ...
 
+    def with_sketch(self, conditioning: Conditioning, clean: Tensor, masks: Tensor) -> Conditioning:
+        """The run as it begins from a sketch: clean latents [1, C, F, H, W], and masks, bool [1, 1, F, H, W],
+        where they count. Most models need no more than these latents, and give back what they got."""
+        ...
+
     def decode_window(self, latents: Tensor, window: Window) -> Tensor:
         """The window's frame [3, H, W] from its slice of clean latents [1, C, length, H, W].
 

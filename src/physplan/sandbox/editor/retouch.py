@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from physplan.sandbox.editor.placing import Box
+from physplan.sandbox.editor.setting import Box
 from physplan.sandbox.world.sprites import PALETTE
 
 Array = NDArray[np.float32]

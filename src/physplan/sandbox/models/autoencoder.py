@@ -1,10 +1,12 @@
 """Groups of four frames to latents and back, with 2-D convolutions at a quarter of the resolution or less.
 
 The 3-D convolutional VAE of CogVideoX takes seconds on a CPU; this one decodes a latent in milliseconds.
-Frame 0 is a
-group of its own (repeated four times), as in CogVideoX, so 4k + 1 frames give k + 1 latents. Groups do not
-see each
-other: a latent can be decoded alone, and exactly.
+Frame 0 is a group of its own (repeated four times), as in CogVideoX, so 4k + 1 frames give k + 1 latents.
+
+Channels are in order, the coarsest first, and a video model draws only these: a few numbers to invent per
+cell. The fine ones it borrows from the picture, or from a sketch. Where nothing happens that is the truth;
+where something does, the decoder finds fine channels that fit the coarse ones. It also bears some noise.
+Groups do not see each other: a latent is decoded alone, and exactly.
 """
 
 from __future__ import annotations
@@ -33,12 +35,17 @@ class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
     """[B, 3, F, H, W] in [-1, 1] <-> [B, C, (F - 1) / 4 + 1, H / 8, W / 8].
 
     A linear map of 8 x 8 x 4 pixel blocks, which starts as their principal components, plus convolutions that
-    start at zero: so training begins at the quality of PCA. Coarse channels spread wider than fine ones.
+    start at zero: so training begins at the quality of PCA. The channels are in order, the coarsest first.
     """
 
     @register_to_config
     def __init__(
-        self, latent_channels: int = 24, widths: tuple[int, int] = (48, 96), blocks: tuple[int, int] = (2, 3)
+        self,
+        latent_channels: int = 64,
+        coarse_channels: int = 24,
+        widths: tuple[int, int] = (64, 128),
+        blocks: tuple[int, int] = (2, 4),
+        refined: tuple[int, int] = (160, 5),
     ) -> None:
         super().__init__()
         fine, coarse = widths
@@ -53,6 +60,12 @@ class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
             *(Residual(coarse) for _ in range(blocks[1])),
             zeroed(nn.Conv2d(coarse, latent_channels, 1)),
         )
+        width, depth = refined
+        self.refine = nn.Sequential(
+            nn.Conv2d(latent_channels, width, 3, padding=1),
+            *(Residual(width) for _ in range(depth)),
+            zeroed(nn.Conv2d(width, latent_channels, 1)),
+        )
         self.decode_linear = nn.ConvTranspose2d(latent_channels, pixels, 8, stride=8)
         self.decode_residual = nn.Sequential(
             nn.Conv2d(latent_channels, coarse, 3, padding=1),
@@ -63,15 +76,22 @@ class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
             zeroed(nn.Conv2d(fine, pixels * 16, 1)),
             nn.PixelShuffle(4),
         )
-        self.register_buffer("latent_mean", torch.zeros(latent_channels))
-        self.register_buffer("latent_std", torch.ones(latent_channels))
+        # How far latents depart from the first one in clips: everywhere, and where something happens.
+        self.register_buffer("departs", torch.full((coarse_channels,), 0.1))
+        self.register_buffer("departs_moving", torch.ones(coarse_channels))
 
     def encoder(self, groups: Tensor) -> Tensor:
-        """[B, 12, H, W] -> [B, C, H / 8, W / 8], not standardised."""
+        """[B, 12, H, W] -> [B, C, H / 8, W / 8]."""
         return self.encode_linear(groups) + self.encode_residual(groups)
 
     def decoder(self, latents: Tensor) -> Tensor:
+        latents = latents + self.refine(latents)
         return self.decode_linear(latents) + self.decode_residual(latents)
+
+    def borrow(self, latents: Tensor, first: Tensor) -> Tensor:
+        """Coarse channels of the latents, fine ones of the first latent; channels are dimension 1."""
+        coarse = self.config.coarse_channels
+        return torch.cat([latents[:, :coarse], first[:, coarse:].expand_as(latents[:, coarse:])], dim=1)
 
     @torch.no_grad()
     def start_from_principal_components(self, groups: Tensor) -> None:
@@ -92,15 +112,13 @@ class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
 
     def encode(self, video: Tensor) -> Tensor:
         groups, batch = _to_groups(video)
-        latents = self.encoder(groups).sub(_per_channel(self.latent_mean)).div(_per_channel(self.latent_std))
-        return latents.unflatten(0, (batch, -1)).transpose(1, 2)
+        return self.encoder(groups).unflatten(0, (batch, -1)).transpose(1, 2)
 
     def decode(self, latents: Tensor, *, leading: bool = True) -> Tensor:
         """All frames of these latents; with `leading` the first latent is frame 0 of the video, one frame
         only."""
         batch = latents.shape[0]
         flat = latents.transpose(1, 2).flatten(0, 1)
-        flat = flat * _per_channel(self.latent_std) + _per_channel(self.latent_mean)
         frames = self.decoder(flat).unflatten(1, (GROUP, 3))  # [B * L, 4, 3, H, W]
         video = frames.unflatten(0, (batch, -1)).flatten(1, 2).transpose(1, 2)
         return video[:, :, GROUP - 1 :] if leading else video
@@ -117,10 +135,6 @@ def _set_bias(layer: nn.Module, values: Tensor) -> None:
     bias = layer.bias
     assert isinstance(bias, Tensor)
     bias.copy_(values)
-
-
-def _per_channel(values: Tensor) -> Tensor:
-    return values.view(1, -1, 1, 1)
 
 
 def _to_groups(video: Tensor) -> tuple[Tensor, int]:

@@ -18,7 +18,14 @@ from physplan.sandbox.models.text import build_text_encoder, build_tokenizer
 from physplan.sandbox.train import autoencoder, encoder, sight, video
 from physplan.sandbox.train.loop import TrainConfig
 
-PARTS = ("autoencoder", "sight", "encoder", "video")
+#: Each part's folder below the weights.
+STORED = {
+    "autoencoder": "video/autoencoder",
+    "sight": "sight",
+    "encoder": "encoder",
+    "video": "video/transformer",
+}
+PARTS = tuple(STORED)
 
 
 def main() -> None:
@@ -35,6 +42,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="training steps (default: the part's own number)")
     parser.add_argument("--clips", type=int, help="training clips (default: the part's own number)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--go-on", action="store_true", help="start from the package's weights, not from nothing"
+    )
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
@@ -44,18 +54,19 @@ def main() -> None:
 
 def train_part(part: str, args: argparse.Namespace) -> None:
     clips = {} if args.clips is None else {"clips": args.clips}
+    start = args.weights / STORED[part] if args.go_on else None
     if part == "autoencoder":
-        model, _ = autoencoder.run(args.work, config=_config(autoencoder.CONFIG, args), **clips)
+        model, _ = autoencoder.run(args.work, config=_config(autoencoder.CONFIG, args), start=start, **clips)
         save(model, args.weights / "video" / "autoencoder")
     elif part == "sight":
-        model, _ = sight.run(args.work, config=_config(sight.CONFIG, args), **clips)
+        model, _ = sight.run(args.work, config=_config(sight.CONFIG, args), start=start, **clips)
         save(model, args.weights / "sight")
     elif part == "encoder":
-        model, _ = encoder.run(args.work, config=_config(encoder.CONFIG, args), **clips)
+        model, _ = encoder.run(args.work, config=_config(encoder.CONFIG, args), start=start, **clips)
         save(model, args.weights / "encoder")
     else:
         frozen = args.weights / "video" / "autoencoder"
-        model, _ = video.run(args.work, frozen, config=_config(video.CONFIG, args), **clips)
+        model, _ = video.run(args.work, frozen, config=_config(video.CONFIG, args), start=start, **clips)
         save_video(model, args.weights / "video")
 
 

@@ -45,7 +45,14 @@ CATEGORIES: tuple[str, ...] = (
     "bottle",
     "plant",
     "apple",
+    "boat",
+    "jug",
+    "stone",
+    "carton",
+    "thread",
+    "weight",
+    "seesaw",
+    "balance",
+    "pan",
+    "ramp",
 )
-
-#: The background: everything else is an object.
-SCENERY = CATEGORIES[:2]

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from physplan.sandbox.world import paint_machines, paint_stories  # noqa: F401  they register painters
 from physplan.sandbox.world.paint import PAINTERS, Brush, Layer
 from physplan.sandbox.world.sprites import TIMED, Sprite, color_over_time, over_time
 
 WORLD = 96.0  # the side of the picture in world units
-FRAMES = 25
+FRAMES = 33
+BEAT = 0.75  # what happens is timed in beats; a frame lasts this many, and a clip 24
+BEATS = BEAT * np.arange(FRAMES, dtype=np.float32)  # when each frame is
 Array = NDArray[Any]
 
 

@@ -234,6 +234,9 @@ class FamilyModel(ABC):
             conditional = self.denoise(latents, n, conditioning, slice(1, 2))
         return unconditional + conditioning.guidance[n] * (conditional - unconditional)
 
+    def with_sketch(self, conditioning: Conditioning, clean: Tensor, masks: Tensor) -> Conditioning:
+        return conditioning
+
     def decode_window(self, latents: Tensor, window: Window) -> Tensor:
         clip = self.codec.decode(latents)
         if latents.requires_grad and torch.is_grad_enabled() and self.codec_checkpointing is not None:
