@@ -162,3 +162,21 @@ def test_pixels_that_point_to_two_middles_are_two_objects() -> None:
     offsets = np.stack([middle - cols, 47.5 - rows]) / 96
     found = group_instances(mask, offsets, smallest=12)
     assert sorted(int(f.sum()) for f in found) == [320, 320]
+
+
+def test_a_few_pixels_that_vote_for_the_twin_stay_with_the_object_they_touch() -> None:
+    mask = np.zeros((96, 96), dtype=bool)
+    mask[40:56, 20:60] = True
+    rows, cols = np.indices(mask.shape)
+    wrong = (rows >= 53) & (cols >= 50)  # the lower right corner of the right square
+    middle = np.where((cols < 40) | wrong, 29.5, 49.5)
+    found = group_instances(mask, np.stack([middle - cols, 47.5 - rows]) / 96, smallest=12)
+    assert sorted(int(f.sum()) for f in found) == [320, 320]
+
+
+def test_an_object_seen_on_both_sides_of_something_stays_one() -> None:
+    mask = np.zeros((96, 96), dtype=bool)
+    mask[40:56, 20:28] = mask[40:56, 36:44] = True
+    rows, cols = np.indices(mask.shape)
+    found = group_instances(mask, np.stack([31.5 - cols, 47.5 - rows]) / 96, smallest=12)
+    assert [int(f.sum()) for f in found] == [256]

@@ -14,7 +14,7 @@ MIDDLE = (0.35, 0.85)  # depths of the row in which things act on each other
 TOUCHING, NEAR = 0.015, 0.10  # gaps between two things on one support
 DEPTH_STEP = 0.1
 OVERLAP = 0.15  # of the smaller box, for one thing to be in front of another
-ASIDE = 0.02  # how far two boxes may reach into each other and still be side by side
+ASIDE = 0.03  # how far two boxes may reach into each other and still be side by side
 
 DISHES = ("pan",)  # parts of something that hold things all the same
 LARGE = 0.16  # of the picture's width, from which on a weight is called large
