@@ -113,10 +113,10 @@ class SandboxVideo(CogVideoX):
         return torch.cat([coarse, fine.expand(len(coarse), -1, -1, -1, -1)], dim=1)
 
     def decode_window(self, latents: Tensor, window: Window) -> Tensor:
-        """Only the latent that holds the frame is decoded: groups do not see each other."""
+        """Only the latent that holds the frame is painted: groups do not see each other. A preview is not
+        redrawn from the picture, which is not part of a window."""
         place = -(-window.index // GROUP)
         first = place == 0  # the first latent of a window stands for its last frame
         frame = GROUP - 1 if first else (window.index - 1) % GROUP
         assert isinstance(self.codec, SandboxCodec)
-        group = self.codec.autoencoder.decode(latents[:, :, place : place + 1], leading=False)
-        return to_unit(group)[frame]
+        return to_unit(self.codec.autoencoder.paint(latents[:, :, place : place + 1]))[frame]

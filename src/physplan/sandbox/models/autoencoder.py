@@ -6,7 +6,8 @@ Frame 0 is a group of its own (repeated four times), as in CogVideoX, so 4k + 1 
 Channels are in order, the coarsest first, and a video model draws only these: a few numbers to invent per
 cell. The fine ones it borrows from the picture, or from a sketch. Where nothing happens that is the truth;
 where something does, the decoder finds fine channels that fit the coarse ones. It also bears some noise.
-Groups do not see each other: a latent is decoded alone, and exactly.
+What it paints is then redrawn from the picture's own pixels (`physplan.sandbox.models.copying`).
+Groups do not see each other: a frame is painted from its own latent alone, and exactly.
 """
 
 from __future__ import annotations
@@ -17,18 +18,10 @@ from diffusers.configuration_utils import ConfigMixin, register_to_config
 from diffusers.models.modeling_utils import ModelMixin
 from torch import Tensor, nn
 
+from physplan.sandbox.models.copying import PictureCopier
+from physplan.sandbox.models.layers import Residual, zeroed
+
 GROUP = 4  # frames per latent
-
-
-class Residual(nn.Module):
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.first = nn.Conv2d(channels, channels, 3, padding=1)
-        self.second = nn.Conv2d(channels, channels, 3, padding=1)
-        zeroed(self.second)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.second(F.silu(self.first(F.silu(x))))
 
 
 class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
@@ -46,6 +39,7 @@ class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
         widths: tuple[int, int] = (64, 128),
         blocks: tuple[int, int] = (2, 4),
         refined: tuple[int, int] = (160, 5),
+        copied: tuple[int, int] | None = None,
     ) -> None:
         super().__init__()
         fine, coarse = widths
@@ -76,9 +70,15 @@ class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
             zeroed(nn.Conv2d(fine, pixels * 16, 1)),
             nn.PixelShuffle(4),
         )
+        self.copier = None if copied is None else PictureCopier(*copied)
         # How far latents depart from the first one in clips: everywhere, and where something happens.
         self.register_buffer("departs", torch.full((coarse_channels,), 0.1))
         self.register_buffer("departs_moving", torch.ones(coarse_channels))
+
+    def add_copier(self, copied: tuple[int, int] = (64, 40)) -> None:
+        """A new one, to be trained on what the rest of the decoder paints."""
+        self.copier = PictureCopier(*copied)
+        self.register_to_config(copied=copied)
 
     def encoder(self, groups: Tensor) -> Tensor:
         """[B, 12, H, W] -> [B, C, H / 8, W / 8]."""
@@ -114,21 +114,20 @@ class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
         groups, batch = _to_groups(video)
         return self.encoder(groups).unflatten(0, (batch, -1)).transpose(1, 2)
 
-    def decode(self, latents: Tensor, *, leading: bool = True) -> Tensor:
-        """All frames of these latents; with `leading` the first latent is frame 0 of the video, one frame
-        only."""
+    def decode(self, latents: Tensor) -> Tensor:
+        """All frames of these latents, of which the first is the picture's: frame 0 and no other."""
+        painted = self.paint(latents)[:, :, GROUP - 1 :]
+        if self.copier is None or painted.shape[2] == 1:
+            return painted
+        clips = [torch.cat([clip[:1], self.copier(clip[1:], clip[:1])]) for clip in painted.transpose(1, 2)]
+        return torch.stack(clips).transpose(1, 2)
+
+    def paint(self, latents: Tensor) -> Tensor:
+        """Four frames of each latent, as the decoder alone has them."""
         batch = latents.shape[0]
         flat = latents.transpose(1, 2).flatten(0, 1)
         frames = self.decoder(flat).unflatten(1, (GROUP, 3))  # [B * L, 4, 3, H, W]
-        video = frames.unflatten(0, (batch, -1)).flatten(1, 2).transpose(1, 2)
-        return video[:, :, GROUP - 1 :] if leading else video
-
-
-def zeroed(layer: nn.Conv2d) -> nn.Conv2d:
-    nn.init.zeros_(layer.weight)
-    if layer.bias is not None:
-        nn.init.zeros_(layer.bias)
-    return layer
+        return frames.unflatten(0, (batch, -1)).flatten(1, 2).transpose(1, 2)
 
 
 def _set_bias(layer: nn.Module, values: Tensor) -> None:

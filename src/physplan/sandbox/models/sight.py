@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from physplan.perception.images import resize
 from physplan.perception.protocol import Instance
-from physplan.sandbox.models.autoencoder import Residual
+from physplan.sandbox.models.layers import Residual
 from physplan.sandbox.world.categories import CATEGORIES
 
 SIZE = 96

@@ -15,7 +15,7 @@ from torch import nn
 
 from physplan.sandbox.components import WEIGHTS
 from physplan.sandbox.models.text import build_text_encoder, build_tokenizer
-from physplan.sandbox.train import autoencoder, encoder, sight, video
+from physplan.sandbox.train import autoencoder, copier, encoder, sight, video
 from physplan.sandbox.train.loop import TrainConfig
 
 #: Each part's folder below the weights.
@@ -24,6 +24,7 @@ STORED = {
     "sight": "sight",
     "encoder": "encoder",
     "video": "video/transformer",
+    "copier": "video/autoencoder",
 }
 PARTS = tuple(STORED)
 
@@ -64,6 +65,10 @@ def train_part(part: str, args: argparse.Namespace) -> None:
     elif part == "encoder":
         model, _ = encoder.run(args.work, config=_config(encoder.CONFIG, args), start=start, **clips)
         save(model, args.weights / "encoder")
+    elif part == "copier":
+        config = _config(copier.CONFIG, args)
+        model, _ = copier.run(args.work, args.weights / "video", config=config, go_on=args.go_on, **clips)
+        save(model, args.weights / "video" / "autoencoder")
     else:
         frozen = args.weights / "video" / "autoencoder"
         model, _ = video.run(args.work, frozen, config=_config(video.CONFIG, args), start=start, **clips)
