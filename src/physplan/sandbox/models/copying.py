@@ -48,30 +48,43 @@ class PictureCopier(nn.Module):
     def explain(self, frames: Tensor, picture: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """The frames, the sources [B, 2, H, W] of their pixels (column and row), the logits of each cell's
         match [B, cells, cells], and the shares [B, 3, H, W] of same place, source and paint."""
-        height, width = frames.shape[-2:]
         found, known = self.features(frames), self.features(picture)
-        logits = (self.ask(found).flatten(2).transpose(1, 2) @ self.answer(known).flatten(2)).float()
-        logits = logits / logits.shape[-1] ** 0.25
-        picture = picture.expand_as(frames)
-        places = cell_centres(height // CELL, width // CELL).to(logits)
-        sources, sure = _look_up(logits, places)
-        shift = (sources - places).transpose(1, 2).unflatten(2, (height // CELL, width // CELL))
+        logits = self.match(self.ask(found).flatten(2).transpose(1, 2), self.answer(known).flatten(2))
+        rows, columns = found.shape[-2:]
+        places = cell_centres(rows, columns).to(logits)
+        sources, sure = look_up(logits, places)
+        shift = (sources - places).transpose(1, 2).unflatten(2, (rows, columns))
+        sure = sure.transpose(1, 2).unflatten(2, (rows, columns))
+        told = self.seen(found).float()
+        redrawn, exact, shares = self.redraw(frames, picture.expand_as(frames), shift, sure, told)
+        return redrawn, exact, logits, shares
+
+    def match(self, asked: Tensor, answers: Tensor) -> Tensor:
+        """Logits [B, N, M] of what is asked for, [B, N, C], among the answers [B, C, M]."""
+        return (asked @ answers).float() / answers.shape[-1] ** 0.25
+
+    def redraw(
+        self, painted: Tensor, picture: Tensor, shift: Tensor, sure: Tensor, told: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Frames, sources and shares from a painted frame and, for each cell, how many pixels away its source
+        is [B, 2, h, w], how sure that is [B, 1, h, w] and more about it [B, 16, h, w]."""
         shift = F.interpolate(shift, scale_factor=CELL, mode="nearest")
-        here = pixel_places(height, width).to(shift)
+        here = pixel_places(*painted.shape[-2:]).to(shift)
         rough = sample(picture, here + shift)
-        sure = sure.transpose(1, 2).unflatten(2, (height // CELL, width // CELL))
-        hints = [shift[..., ::2, ::2] / width, F.interpolate(sure, scale_factor=2.0, mode="nearest")]
-        seen = F.interpolate(self.seen(found), scale_factor=2.0, mode="bilinear")
-        pixels = F.pixel_unshuffle(torch.cat([frames, rough, picture], dim=1), 2)
-        told = self.fine(torch.cat([pixels, *hints, seen.float()], dim=1)).float()
-        exact = here + shift + CELL * told[:, :2]
-        shares = (told[:, 2:5] + told.new_tensor([0.0, 0.0, 1.0]).view(1, 3, 1, 1)).softmax(dim=1)
-        painted = frames.float() + told[:, 5:8]
-        layers = torch.stack([picture.float(), sample(picture.float(), exact), painted], dim=1)
-        return (shares[:, :, None] * layers).sum(dim=1), exact, logits, shares
+        pixels = F.pixel_unshuffle(torch.cat([painted, rough, picture], dim=1), 2)
+        hints = [
+            shift[..., ::2, ::2] / painted.shape[-1],
+            F.interpolate(sure, scale_factor=2.0, mode="nearest"),
+            F.interpolate(told, scale_factor=2.0, mode="bilinear"),
+        ]
+        found = self.fine(torch.cat([pixels, *hints], dim=1)).float()
+        exact = here + shift + CELL * found[:, :2]
+        shares = (found[:, 2:5] + found.new_tensor([0.0, 0.0, 1.0]).view(1, 3, 1, 1)).softmax(dim=1)
+        layers = [picture.float(), sample(picture, exact), painted.float() + found[:, 5:8]]
+        return (shares[:, :, None] * torch.stack(layers, dim=1)).sum(dim=1), exact, shares
 
 
-def _look_up(logits: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+def look_up(logits: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
     """Where each cell was, [B, N, 2], as the mean of the cells near the best one; and how sure that is."""
     chances = logits.softmax(dim=-1)
     best = places[chances.argmax(dim=-1)]  # [B, N, 2]

@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from physplan.files import atomic_path
 from physplan.sandbox.models.autoencoder import GROUP, FrameGroupAutoencoder
-from physplan.sandbox.models.copying import CELL, PictureCopier
+from physplan.sandbox.models.copying import CELL, PictureCopier, sample
 from physplan.sandbox.train.data import training_clip
 from physplan.sandbox.train.loop import TrainConfig, train
 from physplan.sandbox.video import SIZE, SandboxCodec, SandboxVideo
@@ -32,6 +32,7 @@ SHOWN = 6  # frames of a clip
 LEFT = 0.4  # the most noise, in units of what moves
 STEPS = 10  # of the video model from pure noise; a clip is taken up in the middle
 MOVED = 0.06  # of the range from -1 to 1
+SHARP = 0.03  # of the range from -1 to 1: a layer that is nearer by so much is the one to take
 FARTHEST = 8.0  # pixels by which a source may be wrong before it counts no more
 
 
@@ -77,7 +78,7 @@ def paint_clip(model: SandboxVideo, index: int) -> dict[str, NDArray]:
     )  # [3, ways, n, H, W]
     picture = autoencoder.decode(latents[:, :, :1])[0]
     sources = clip.sources[chosen]
-    sources = np.where(_was_seen(clip, chosen)[..., None], np.rint(16 * sources), -1)
+    sources = np.where(was_seen(clip, chosen)[..., None], np.rint(16 * sources), -1)
     return {
         "truth": clip.frames[chosen],
         "painted": _to_bytes(painted.permute(2, 1, 3, 4, 0)),
@@ -117,7 +118,7 @@ def busy_frames(clip: Clip, rng: np.random.Generator) -> NDArray[np.int64]:
     return np.sort(rng.choice(FRAMES, SHOWN, replace=False, p=chance / chance.sum()))
 
 
-def _was_seen(clip: Clip, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
+def was_seen(clip: Clip, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether frame 0 shows, at its source, the object that a pixel shows."""
     at = np.rint(clip.sources[chosen]).astype(int)
     inside = ((at >= 0) & (at < clip.objects.shape[-1])).all(axis=-1)
@@ -126,10 +127,10 @@ def _was_seen(clip: Clip, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def copying_loss(model: PictureCopier, batch: dict[str, Tensor]) -> Tensor:
-    """Error of the frames, five times as much where pixels differ from the picture; and of the sources of
-    what has moved, by cell and by pixel."""
+    """Error of the frames, five times as much where pixels differ from the picture; of the sources of what
+    has moved, by cell and by pixel; and of the shares, which should choose the nearest layer, not mix."""
     truth, picture = batch["truth"], batch["picture"]
-    found, sources, logits, _ = model.explain(batch["painted"], picture)
+    found, sources, logits, shares = model.explain(batch["painted"], picture)
     error = found - truth
     moved = ((truth - picture).abs().amax(dim=1, keepdim=True) > 2 * MOVED).float()
     seen = (1.0 + 4.0 * moved) * (4.0 * error.square() + 0.2 * error.abs())
@@ -141,7 +142,11 @@ def copying_loss(model: PictureCopier, batch: dict[str, Tensor]) -> Tensor:
     target = (batch["sources"][..., middle::CELL, middle::CELL] / CELL).long().clamp(0, SIZE // CELL - 1)
     index = (target[:, 1] * (SIZE // CELL) + target[:, 0]).flatten(1)
     by_cell = F.cross_entropy(logits[cells], index[cells]) if cells.any() else logits.sum() * 0
-    return seen.mean() + 0.02 * by_pixel + 0.02 * by_cell
+    layers = torch.stack([picture, sample(picture, sources.detach()), batch["painted"]], dim=1)
+    near = (-(layers - truth[:, None]).abs().mean(dim=2) / SHARP).softmax(dim=1)
+    choice = -(near * shares.clamp(min=1e-4).log()).sum(dim=1, keepdim=True)
+    by_choice = (choice * (0.1 + moved)).sum() / (0.1 + moved).sum()
+    return seen.mean() + 0.02 * by_pixel + 0.02 * by_cell + 0.02 * by_choice
 
 
 class Store:
