@@ -2,10 +2,10 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := src tests benchmarks doubles requirements
+CODE := src tests benchmarks doubles requirements integrations
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev lock licences demo test test-slow attack lint mutants bench-graph bench-plan bench-scale bench-video bench-guidance bench-sandbox-models
+.PHONY: help setup setup-dev lock licences demo test test-slow test-docs site attack lint mutants bench-graph bench-plan bench-scale bench-video bench-guidance bench-sandbox-models
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ setup-dev: $(VENV)/.dev ## Install PhysPlan with all that the tests need
 
 LOCK := pyproject.toml constraints.txt requirements/install.py
 
-$(VENV)/.base: $(LOCK) requirements/base.txt requirements/cpu.txt requirements/cuda.txt
+$(VENV)/.base: $(LOCK) requirements/base.txt requirements/cpu.txt requirements/cuda.txt requirements/uv.txt
 	@test -n "$(PYTHON)" || { echo "PhysPlan needs Python 3.11: install it, or call make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python requirements/install.py base
@@ -40,10 +40,17 @@ lint: $(VENV)/.dev ## Style and types
 	$(BIN)/mypy
 
 test: $(VENV)/.dev lint ## All that must be true, offline, in under 15 minutes on two cores
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not docs"
 
 test-slow: $(VENV)/.dev ## What takes longer
 	$(BIN)/python -m pytest -m slow
+
+test-docs: $(VENV)/.dev ## Every command and snippet of README and docs, run in order from a base install (some minutes)
+	$(BIN)/python -m pytest -m docs tests/docs
+
+site: $(VENV)/.dev ## The documentation as a site, in site/
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[docs]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 attack: $(VENV)/.dev ## A bad day: kills, hostile replies, plans, folders, pictures, settings, full disks (ATTACK="--seed 7")
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.attack $(ATTACK)

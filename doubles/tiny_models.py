@@ -27,6 +27,8 @@ from diffusers import (
     UNetSpatioTemporalConditionModel,
     WanImageToVideoPipeline,
     WanTransformer3DModel,
+    WanVACEPipeline,
+    WanVACETransformer3DModel,
 )
 from PIL.Image import Image
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
@@ -72,8 +74,24 @@ def wan22_5b(folder: Path) -> None:
     _wan(boundary_ratio=None, expand_timesteps=True).save_pretrained(folder)
 
 
+def wan_flf(folder: Path) -> None:
+    """2.1 FLF2V: a first and a last frame."""
+    _wan(image_dim=8, added_kv_proj_dim=24, pos_embed_seq_len=514).save_pretrained(folder)
+
+
+def wan_vace(folder: Path) -> None:
+    _wan_vace().save_pretrained(folder)
+
+
 def ltx(folder: Path) -> None:
     _ltx().save_pretrained(folder)
+
+
+def ltx095(folder: Path) -> None:
+    """From 0.9.5 on: another schedule, and keyframes."""
+    pipe = _ltx()
+    pipe.scheduler = FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=False)
+    pipe.save_pretrained(folder)
 
 
 def svd(folder: Path) -> None:
@@ -84,13 +102,14 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     b.__name__: b for b in (cogvideox, cogvideox15, wan, wan22, wan22_5b, ltx, svd)
 }
 NAMES = tuple(BUILDERS)
+KEYFRAMED: dict[str, Callable[[Path], None]] = {b.__name__: b for b in (wan_flf, wan_vace, ltx095)}
 
 
 def build(name: str, folder: Path) -> Path:
     """Save the tiny model `name` in `folder`, always with the same weights."""
     if not (folder / "model_index.json").exists():
         torch.manual_seed(0)
-        BUILDERS[name](folder)
+        (BUILDERS | KEYFRAMED)[name](folder)
     return folder
 
 
@@ -180,6 +199,7 @@ def _wan(
     added_kv_proj_dim: int | None = None,
     boundary_ratio: float | None = None,
     expand_timesteps: bool = False,
+    pos_embed_seq_len: int | None = None,
 ) -> WanImageToVideoPipeline:
     z_dim = 16 if not expand_timesteps else 8
     patched = {
@@ -216,6 +236,7 @@ def _wan(
             rope_max_seq_len=32,
             image_dim=image_dim,
             added_kv_proj_dim=added_kv_proj_dim,
+            pos_embed_seq_len=pos_embed_seq_len,
         )
 
     vision = CLIPVisionConfig(
@@ -233,6 +254,35 @@ def _wan(
         image_encoder=None if image_dim is None else CLIPVisionModel(vision),
         image_processor=None if image_dim is None else CLIPImageProcessor(crop_size=224, size=224),
         expand_timesteps=expand_timesteps,
+    )
+
+
+def _wan_vace() -> WanVACEPipeline:
+    transformer = WanVACETransformer3DModel(
+        patch_size=(1, 2, 2),
+        num_attention_heads=2,
+        attention_head_dim=12,
+        in_channels=16,
+        out_channels=16,
+        text_dim=32,
+        freq_dim=256,
+        ffn_dim=32,
+        num_layers=3,
+        cross_attn_norm=True,
+        qk_norm="rms_norm_across_heads",
+        rope_max_seq_len=32,
+        vace_layers=[0, 2],
+        vace_in_channels=96,
+    )
+    for weight in transformer.vace_blocks.parameters():
+        torch.nn.init.normal_(weight, std=0.3)  # the library starts them at zero: they would do nothing
+    pipe = _wan()
+    return WanVACEPipeline(
+        tokenizer=pipe.tokenizer,
+        text_encoder=pipe.text_encoder,
+        vae=pipe.vae,
+        scheduler=pipe.scheduler,
+        transformer=transformer,
     )
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 CONSTRAINTS = ROOT / "constraints.txt"
-TESTED = ("dev", "gemini", "openai", "eval", "cluster")  # the extras that the tests need
+TESTED = ("dev", "gemini", "openai", "eval", "cluster", "provenance")  # the extras that the tests need
 MARK = "# What these bring along, by `make lock`:"
 HEAD = "# {what}\n# For Linux on x86_64 and CPython 3.11. Made by `make lock`: do not edit.\n"
 
@@ -115,6 +115,8 @@ def main() -> None:
         CONSTRAINTS.write_text(pins.read_text("utf-8").replace(chosen, f"{chosen}{MARK}\n"), encoding="utf-8")
     write(HERE / "base.txt", "What PhysPlan needs beside torch, and what builds it.", joined(base, ordinary))
     write(HERE / "dev.txt", "All that the tests need beside torch, the base included.", joined(dev, ordinary))
+    for_torch = [resolve(["uv"], CONSTRAINTS, ordinary=ordinary) for ordinary in (False, True)]
+    write(HERE / "uv.txt", "Finds torch for the CPU alone where pip is told of none.", joined(*for_torch))
     if "+cpu" in dev["torch"].version:  # otherwise the one that is known stays
         write(HERE / "cpu.txt", "torch for the CPU alone, where pip is told of one.", [dev["torch"]])
     cuda = [ordinary[name] for name in (ordinary.keys() - dev.keys()) | {"torch"}]

@@ -58,7 +58,10 @@ def test_make_demo_works_as_the_readme_says() -> None:
 
 def test_a_second_make_test_installs_nothing(tmp_path: Path) -> None:
     """What `make` would run, before and after the environment has been made."""
-    needed = [f"requirements/{name}" for name in ("base.txt", "dev.txt", "cpu.txt", "cuda.txt", "install.py")]
+    needed = [
+        f"requirements/{name}"
+        for name in ("base.txt", "dev.txt", "cpu.txt", "cuda.txt", "uv.txt", "install.py")
+    ]
     (tmp_path / "requirements").mkdir()
     for name in ("Makefile", "pyproject.toml", "constraints.txt", *needed):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())

@@ -41,7 +41,7 @@ def test_nothing_else_gets_in() -> None:
     assert not strange, "not in the lock: `rm -r .venv` and make it anew, or `make lock`"
 
 
-@pytest.mark.parametrize("name", ["base", "dev", "cpu", "cuda"])
+@pytest.mark.parametrize("name", ["base", "dev", "cpu", "cuda", "uv"])
 def test_every_line_of_a_lock_has_one_version_and_hashes(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
     lines = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
@@ -69,6 +69,45 @@ def test_both_builds_of_torch_are_in_the_lock() -> None:
     assert any(name.startswith("nvidia-") for name in cuda)
     pinned = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     assert f"torch=={cuda['torch']}" in pinned, "without the local part, which other indexes do not have"
+
+
+@pytest.mark.parametrize(
+    ("card", "pip_knows", "uv_finds", "taken"),
+    [
+        (True, True, True, ["cuda"]),
+        (False, True, True, ["cpu"]),
+        (False, False, True, ["cpu", "uv", "by uv"]),
+        (False, False, False, ["cpu", "uv", "by uv", "cuda"]),
+    ],
+)
+def test_without_an_nvidia_card_torch_is_the_one_for_the_cpu(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    card: bool,
+    pip_knows: bool,
+    uv_finds: bool,
+    taken: list[str],
+) -> None:
+    tried = []
+
+    def locked(name: str, *, needed: bool = True) -> bool:
+        tried.append(name)
+        return name != "cpu" or pip_knows
+
+    def uv(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        assert command[1:3] == ["-m", "uv"]
+        assert {"--torch-backend", "--require-hashes"} <= set(command)
+        tried.append("by uv")
+        return subprocess.CompletedProcess(command, 0 if uv_finds else 1)
+
+    monkeypatch.setattr(install, "has_nvidia", lambda: card)
+    monkeypatch.setattr(install, "install_locked", locked)
+    monkeypatch.setattr(install, "pip", lambda *_, **__: True)
+    monkeypatch.setattr(subprocess, "run", uv)
+    install.install_torch()
+    assert tried == taken
+    assert ("several GB" in capsys.readouterr().err) == (taken[-1] == "cuda" and not card)
 
 
 def test_a_file_that_is_not_in_the_lock_is_refused(tmp_path: Path) -> None:

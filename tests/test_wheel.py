@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -54,6 +55,36 @@ def test_the_wheel_carries_the_weights_with_their_cards(unpacked: Path) -> None:
     assert parts == {"encoder", "sight", "video/transformer", "video/autoencoder", "video/text_encoder"}
     assert {path.parent.name for path in weights.rglob("README.md")} >= {"encoder", "sight", "video"}
     assert sum(path.stat().st_size for path in weights.rglob("*")) < 40e6
+
+
+def test_the_wheel_holds_the_package_and_nothing_beside_it(unpacked: Path) -> None:
+    def kept(folder: Path) -> set[str]:
+        files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+        return {path.as_posix() for path in files if "__pycache__" not in path.parts}
+
+    assert {path.name.split("-")[0] for path in unpacked.iterdir()} == {"physplan"}
+    assert kept(unpacked / "physplan") == kept(ROOT / "src" / "physplan")
+    (about,) = unpacked.glob("*.dist-info")
+    assert "physplan = physplan.cli:main" in (about / "entry_points.txt").read_text("utf-8")
+    assert list(about.rglob("LICENSE"))
+
+
+def test_the_sdist_holds_what_a_newcomer_needs_and_nothing_of_the_machine(tmp_path: Path) -> None:
+    """All that is not ignored but the forge's own files, and pip's description."""
+    pytest.importorskip("hatchling")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (path,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    ask = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(ask, cwd=ROOT, capture_output=True, check=False, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    kept = {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
+    of_the_forge = {name for name in kept if name.startswith((".", "Dockerfile"))}
+    assert kept - of_the_forge <= names
+    assert names <= kept | {"PKG-INFO"}
 
 
 def test_the_sandbox_of_the_wheel_makes_a_video_with_the_network_blocked(unpacked: Path) -> None:

@@ -62,6 +62,15 @@ def test_a_lossless_video_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert (tmp_path / "a.mkv").read_bytes() == (tmp_path / "b.mkv").read_bytes()
 
 
+def test_a_video_for_everyone_is_the_same_bytes_whatever_memory_held_before(tmp_path: Path) -> None:
+    """x264's mbtree reads memory that was never written. x264 writes its settings into the file."""
+    video = torch.rand(5, 3, 16, 16, generator=torch.Generator().manual_seed(0))
+    for name in ("a.mp4", "b.mp4"):
+        write_video(tmp_path / name, video, fps=8, metadata={"seed": 0})
+    assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
+    assert b"mbtree=0" in (tmp_path / "a.mp4").read_bytes()
+
+
 def test_a_new_name_and_a_new_folder_are_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
 

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from physplan.extras import install_command
 from physplan.presets import Needs
 
 GB = 1e9
 PACKAGES = (
     *("torch", "diffusers", "transformers", "accelerate", "safetensors", "huggingface-hub", "numpy", "scipy"),
-    *("pillow", "av", "pymunk", "google-genai", "openai", "gradio", "ray"),
+    *("pillow", "av", "pymunk", "google-genai", "openai", "ray"),
 )
 
 
@@ -29,7 +30,7 @@ PACKAGES = (
 class Missing:
     """Something a preset needs and this machine lacks, and how to get it."""
 
-    kind: str  # key, server, extra, weights, memory, gpu
+    kind: str  # key, server, extra, access, weights, memory, gpu
     what: str
     fix: str
 
@@ -49,7 +50,7 @@ def memory_gb() -> float:
     """Of the machine, or of the container when that has less."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="utf-8").strip()
     except OSError:  # no control group here, so no limit of its own
         limit = "max"
     return (min(total, int(limit)) if limit.isdigit() else total) / GB
@@ -71,6 +72,38 @@ def weights_folder() -> Path:
     """Where the Hugging Face hub keeps what it downloaded."""
     home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "huggingface"
     return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").expanduser()
+
+
+# Whoever wants these weights must first ask on their hub page, and log in there.
+GATED = ("black-forest-labs/FLUX.", "facebook/dinov3", "facebook/sam3")
+
+
+def asks_for_access(name: str) -> bool:
+    """Whether weights on the hub are gated, not here yet, and nobody is logged in who could fetch them."""
+    return name.startswith(GATED) and not has_weights(name) and not logged_in()
+
+
+def logged_in() -> bool:
+    home = Path(os.environ.get("HF_HOME") or "~/.cache/huggingface")
+    token = Path(os.environ.get("HF_TOKEN_PATH") or home / "token").expanduser()
+    given = os.environ.get("HF_TOKEN") or os.environ.get("HUGGING_FACE_HUB_TOKEN")
+    return bool(given) or token.is_file()
+
+
+def no_folder(source: str) -> Missing | None:
+    """A path that leads nowhere; a name on the hub may."""
+    names_folder = source.count("/") != 1 or source.startswith((".", "/", "~"))
+    if not names_folder or Path(source).expanduser().is_dir():
+        return None
+    return Missing("weights", f"the folder {source}", "give a model's folder, or a hub name: owner/name")
+
+
+def gated(name: str) -> Missing:
+    return Missing(
+        "access",
+        f"access to the gated weights {name}",
+        "ask for it on their hub page, then hf auth login (or set HF_TOKEN)",
+    )
 
 
 def has_weights(name: str) -> bool:
@@ -125,8 +158,10 @@ def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missi
             yield Missing("server", url, f"start an OpenAI-compatible server there, or set {variable} to one")
     for extra, module in (needs.extras or {}).items():
         if not has_module(module):
-            yield Missing("extra", extra, f"pip install -c constraints.txt 'physplan[{extra}]'")
+            yield Missing("extra", extra, install_command(extra))
     for name in needs.weights:
+        if asks_for_access(name):
+            yield gated(name)
         if not has_weights(name):
             yield Missing("weights", name, f"hf download {name}")
     for name in needs.embedded:
@@ -139,35 +174,34 @@ def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missi
         yield Missing("gpu", f"a CUDA GPU with {needs.gpu_memory_gb:.0f} GB", has)
 
 
+# Most first: what its videos are expected to be like. A card cannot be fetched, a key or a server can.
+BY_MERIT = ("best", "paper", "open", "desk", "home", "storyboard")
+HARD = ("gpu", "memory")
+
+
 def nearest_preset() -> tuple[str, list[Missing]]:
-    """The preset for pictures of one's own that lacks least here; weights are fetched by themselves."""
+    """The best preset for pictures of one's own that this card, its keys and servers allow, and what it still
+    lacks; weights are fetched by themselves."""
     from physplan.presets import PRESETS
 
     memory = memory_gb()
     gpu_memory = max((gpu["memory_gb"] for gpu in gpus()), default=0.0)
     found = {
-        name: [m for m in missing(needs, memory=memory, gpu_memory=gpu_memory) if m.kind != "weights"]
-        for name, needs in PRESETS.items()
-        if not needs.embedded
+        name: [m for m in missing(PRESETS[name], memory=memory, gpu_memory=gpu_memory) if m.kind != "weights"]
+        for name in BY_MERIT
     }
-    return min(found.items(), key=lambda item: len(item[1]))
 
+    def lack(name: str) -> tuple[int, int]:
+        return sum(m.kind in HARD for m in found[name]), len(found[name])
 
-def video_memory(model: str) -> dict[str, Any] | None:
-    """Estimated peak GB of a published video model at its own size, by gradient mode and events."""
-    from physplan.video.estimates import estimates
-    from physplan.video.published import PUBLISHED
-
-    if model not in estimates():
-        return None
-    preset = PUBLISHED[model]
-    size = f"{preset.num_frames} frames of {preset.width} x {preset.height}"
-    return {"model": model, "size": size, "peak_gb": estimates()[model]}
+    name = min(BY_MERIT, key=lack)
+    return name, found[name]
 
 
 def survey() -> dict[str, Any]:
     """All of it, as JSON."""
-    from physplan.presets import PRESETS, recipe
+    from physplan.presets import PRESETS
+    from physplan.presets.terms import terms_of
 
     memory, devices, folder = memory_gb(), gpus(), weights_folder()
     largest = max((gpu["memory_gb"] for gpu in devices), default=0.0)
@@ -178,7 +212,10 @@ def survey() -> dict[str, Any]:
             "ready": not lacking,
             "about": needs.about,
             "missing": lacking,
-            "memory": video_memory(recipe(name)["video"]["model"]),
+            "gpu_memory_gb": needs.gpu_memory_gb,
+            "stages": dict(needs.stages or {}),
+            "server_memory_gb": needs.server_memory_gb,
+            "terms": {model: vars(found) for model, found in terms_of(name).items()},
         }
     return {
         "versions": versions(),
@@ -192,5 +229,6 @@ def survey() -> dict[str, Any]:
             "weights_gb": round(disk(folder), 1),
             "weights": str(folder),
         },
+        "best": nearest_preset()[0],
         "presets": presets,
     }

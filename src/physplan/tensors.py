@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from physplan.errors import PhysPlanError
 from physplan.files import atomic_path
 
 if TYPE_CHECKING:
@@ -27,3 +28,12 @@ def save_tensors(
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
         file.write(content[start:])
+
+
+def open_tensors(path: str | os.PathLike[str]) -> Any:
+    """For `with`: safetensors as torch tensors. Of a pipe the library would wait for words for ever."""
+    from safetensors import safe_open
+
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise PhysPlanError(f"{os.fspath(path)} is not a regular file: make it again.")
+    return safe_open(path, framework="pt")

@@ -10,6 +10,7 @@ import re
 import resource
 import shutil
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -49,14 +50,15 @@ class Arena:
     tally: Tally
     seed: int
     short: bool
-    only: int | None
+    only: range | None
     folder: Path
     models: Path
     nursery: Nursery
+    until: tuple[str, ...] = ()  # end at the first fall that says one of these
 
     def probes(self, *, full: int, short: int) -> Iterator[Probe]:
         for number in range(short if self.short else full):
-            if self.only is not None and number != self.only:
+            if self.only is not None and number not in self.only:
                 continue
             probe = Probe(self, number)
             try:
@@ -64,6 +66,11 @@ class Arena:
                 probe.look_around()
             finally:
                 shutil.rmtree(probe.folder, ignore_errors=True)
+            said = f"{self.tally.kind} {number}: {self.tally.tried} tried, {len(self.tally.falls)} fell"
+            fell = (f"  {how}" for at, how in self.tally.falls if at == number)
+            print(said, *fell, sep="\n", file=sys.__stderr__, flush=True)
+            if any(word in how for _, how in self.tally.falls for word in self.until):
+                return
 
 
 class Probe:

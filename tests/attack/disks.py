@@ -22,7 +22,7 @@ def attack(arena: Arena) -> None:
     for probe in arena.probes(full=35, short=2):
         scenario = chosen[probe.number % len(chosen)]
         kind = KINDS[probe.number // len(chosen) % len(KINDS)]
-        fill_and_go_on(probe, scenario, kind, undisturbed(probe, scenario, None)[0])
+        fill_and_go_on(probe, scenario, kind, undisturbed(probe, scenario, None).results)
         probe.tried()
 
 
@@ -45,7 +45,7 @@ def fill_and_go_on(probe: Probe, scenario: Scenario, kind: str, expected: dict[s
         if outcome.code == 2:
             said = [line for line in outcome.text.splitlines() if line.startswith("physplan: ")]
             probe.expect(len(said) == 1, f"{what}: not one sentence: {outcome.text[-150:]}")
-        check_whole(probe)
+        check_whole(probe, disk)
         outcome = probe.command(*scenario.argv, cwd=disk)
         probe.expect(outcome.code == 0, f"{what}: does not go on: {outcome.text[-200:]}")
         found = scenario.results(disk)

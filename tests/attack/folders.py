@@ -31,6 +31,9 @@ MINE = (
 )
 
 
+FREE = ("prompt", "instruction", "problems", "notes", "rule")
+
+
 def attack(arena: Arena) -> None:
     for probe in arena.probes(full=320, short=24):
         ATTACKS[probe.number % len(ATTACKS)](probe)
@@ -122,6 +125,7 @@ PLANS: dict[str, Callable[[Random, Path], None]] = {
     "flipped bytes": _flipped,
     "something else": _replace_file,
     "scripts": _edit(lambda chance, value: _texts(chance, value, SCRIPT)),
+    "scripts in free words": _edit(lambda chance, value: _said(value, SCRIPT)),
     "orders": _edit(lambda chance, value: _texts(chance, value, "a \x1b[2J\u202e[/x] [bold]puddle\x07")),
     "ways out": _edit(lambda chance, value: _texts(chance, value, "../../notes.txt")),
     "a giant word": _edit(lambda chance, value: _texts(chance, value, "w" * chance.choice([999, 100_000]))),
@@ -171,6 +175,25 @@ def _scripts(chance: Random, run: Path) -> None:
             path.write_text(json.dumps(changed))
 
 
+def _said(value: Any, text: str) -> Any:
+    """Every word that a person or a model may write freely: nothing else says that it is not theirs."""
+    if isinstance(value, dict):
+        return {
+            key: _texts_all(child, text) if key in FREE else _said(child, text)
+            for key, child in value.items()
+        }
+    return [_said(child, text) for child in value] if isinstance(value, list) else value
+
+
+def _texts_all(value: Any, text: str) -> Any:
+    return [_texts_all(child, text) for child in value] if isinstance(value, list) else text
+
+
+def _free_words(chance: Random, run: Path) -> None:
+    for path in (run / "keyframes.json", run / "plan.json", run / "run.json", *run.glob("stages/*.json")):
+        path.write_text(json.dumps(_said(json.loads(path.read_text()), SCRIPT)))
+
+
 def _way_out(chance: Random, run: Path) -> None:
     """Names in records that lead to a file of the user's."""
     path = run / f"stages/{chance.choice(['plan', 'keyframes', 'evidence', 'latents', 'video'])}.json"
@@ -212,7 +235,7 @@ RUNS: dict[str, Callable[[Random, Path], None]] = {
     "odd records": _edit_record,
     "odd records again": _edit_record,
     "scripts": _scripts,
-    "scripts again": _scripts,
+    "scripts in free words": _free_words,
     "ways out": _way_out,
     "a link": _link,
     "another file": _other_file,

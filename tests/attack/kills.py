@@ -8,13 +8,13 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from PIL import Image
 from safetensors import safe_open
 from tests.attack.campaign import KEY, Arena, Probe, digests
-from tests.attack.nursery import Outcome
+from tests.attack.nursery import OPERATIONS
 
 import melting
 from loopback import Answer, Asked, GeminiServer
@@ -27,7 +27,7 @@ RUN = ["plan.json", "latents.safetensors", "losses.json", "evidence.safetensors"
 BASE = ["run/latents.safetensors", "run/video.mkv", "run/video.mp4"]
 GIVEN = ("ice.png", "quick.yaml", "rows.csv")
 STEPS = ("--config", "quick.yaml")
-OPERATIONS = ("fsync", "replace", "unlink", "close")
+OLD = b"an older plan of the user's"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class Scenario:
     name: str
     argv: tuple[str, ...]
     results: Callable[[Path], dict[str, str]]
-    kills: int  # of one probe
+    kills: int  # of one probe, in as many lives of the command as it takes
     probes: int
     short: int = 0
     paid: bool = False
@@ -77,8 +77,17 @@ SCENARIOS = (
              kills=7, probes=4),
     Scenario(name="evaluate", results=of_evaluation, kills=7, probes=3, argv=(
         "evaluate", "sandbox", "--scenes", "1", "--seeds", "2", "--methods", "base", "--work", "work",
-        "--set", "video.num_inference_steps=3")),
+        "--set", "video.num_inference_steps=2")),
 )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undisturbed:
+    """What a command leaves and takes if nobody interferes."""
+
+    results: dict[str, str]
+    seconds: float
+    operations: dict[str, int]
 
 
 def attack(arena: Arena) -> None:
@@ -88,7 +97,11 @@ def attack(arena: Arena) -> None:
     for probe in arena.probes(full=len(plan), short=len(plan)):
         scenario = plan[probe.number]
         with serving(scenario) as server:
-            kill_and_resume(probe, scenario, server, *undisturbed(probe, scenario, server))
+            left, life = (2 if arena.short else scenario.kills), 0
+            while left > 0 and life < 2 * scenario.kills:
+                left -= one_life(probe, scenario, server, probe.folder / f"life-{life}", most=left)
+                life += 1
+        probe.expect(left <= 0, f"{scenario.name}: {left} kills came too late")
 
 
 @contextmanager
@@ -109,10 +122,8 @@ def command(scenario: Scenario, server: GeminiServer | None) -> tuple[str, ...]:
     return (*scenario.argv, "--base-url", server.url) if server else scenario.argv
 
 
-def undisturbed(
-    probe: Probe, scenario: Scenario, server: GeminiServer | None
-) -> tuple[dict[str, str], float]:
-    """What the command leaves, and how long it takes, if nobody interferes. Found out once."""
+def undisturbed(probe: Probe, scenario: Scenario, server: GeminiServer | None) -> Undisturbed:
+    """Found out once."""
     known = probe.arena.models / f"undisturbed {scenario.name}.json"
     if not known.exists():
         folder = probe.folder / "undisturbed"
@@ -123,51 +134,52 @@ def undisturbed(
         shutil.rmtree(folder)
         if outcome.code != 0 or not found or "missing" in found.values():
             raise RuntimeError(f"{scenario.name} does not work undisturbed: {outcome.text[-300:]}")
-        known.write_text(json.dumps([found, outcome.seconds]))
-    found, seconds = json.loads(known.read_text())
-    return found, seconds
+        alone = Undisturbed(results=found, seconds=outcome.seconds, operations=dict(outcome.operations))
+        known.write_text(json.dumps(asdict(alone)))
+    return Undisturbed(**json.loads(known.read_text()))
 
 
-def kill_and_resume(
-    probe: Probe, scenario: Scenario, server: GeminiServer | None, expected: dict[str, str], seconds: float
-) -> None:
-    probe.take(*GIVEN)
+def one_life(
+    probe: Probe, scenario: Scenario, server: GeminiServer | None, folder: Path, *, most: int
+) -> int:
+    """Kill it, and again while it goes on, until it is done or was killed often enough. How often it was."""
+    alone = undisturbed(probe, scenario, server)
+    folder.mkdir()
+    probe.take(*GIVEN, into=folder)
     for name in (".pre-commit-config.yaml", ".ssh-keys/id-1", f"{TEMPORARY}mine"):
-        probe.guard(name, b"mine")
-    old = b"an older plan of the user's"
+        probe.guard(f"{folder.name}/{name}", b"mine")
     if scenario.old:
-        (probe.folder / scenario.old).write_bytes(old)
+        (folder / scenario.old).write_bytes(OLD)
     before = len(server.asked) if server else 0
-    for _ in range(scenario.kills):
-        if not kill_once(probe, command(scenario, server), seconds * 1.2 / scenario.kills, seconds):
-            break  # it was done before it could be killed
-        check_whole(probe)
-        if scenario.old and not (now := (probe.folder / scenario.old).read_bytes()).startswith((old, b"{")):
-            probe.fell(f"{scenario.old} is neither the old file nor the new one: {now[:40]!r}")
-    outcome = probe.command(*command(scenario, server))
+    killed = 0
+    while killed < most and kill_once(probe, command(scenario, server), folder, alone):
+        killed += 1
+        check_whole(probe, folder)
+        if scenario.old:
+            check_old_or_new(probe, folder / scenario.old)
+    outcome = probe.command(*command(scenario, server), cwd=folder)
     probe.expect(outcome.code == 0, f"{scenario.name} does not go on after kills: {outcome.text[-200:]}")
-    found = scenario.results(probe.folder)
-    differ = sorted(name for name in expected if found.get(name) != expected[name])
+    found = scenario.results(folder)
+    differ = sorted(name for name in alone.results if found.get(name) != alone.results[name])
     probe.expect(not differ, f"{scenario.name}: another result after kills: {', '.join(differ)}")
-    left = [p.name for p in probe.folder.rglob(f"{TEMPORARY}*") if p.name != f"{TEMPORARY}mine"]
+    left = [p.name for p in folder.rglob(f"{TEMPORARY}*") if p.name != f"{TEMPORARY}mine"]
     if scenario.name not in ("batch", "evaluate"):  # whose folders may hold what a kill left in a case
         probe.expect(not left, f"{scenario.name} leaves {left}")
     if server:
-        check_money(probe, server, before)
+        check_money(probe, folder, server, before)
+    return killed
 
 
-def kill_once(probe: Probe, argv: tuple[str, ...], step: float, whole: float) -> bool:
-    """By the clock, or at a file operation of its own. False if it ended by itself."""
+def kill_once(probe: Probe, argv: tuple[str, ...], folder: Path, alone: Undisturbed) -> bool:
+    """By the clock, or at a file operation of its own. False if the kill came too late."""
     chance, nursery = probe.chance, probe.arena.nursery
+    early = chance.random() ** 1.5  # a command that goes on has less before it than one that begins
     if chance.random() < 0.5:
-        outcome = nursery.run(probe.victim(*argv), after=chance.uniform(0, min(step * 2, whole)))
+        outcome = nursery.run(probe.victim(*argv, cwd=folder), after=alone.seconds * early)
     else:
-        dies = (chance.choice(OPERATIONS), 1 + int(chance.expovariate(0.08)), chance.random() < 0.5)
-        outcome = nursery.run(probe.victim(*argv, dies=dies))
-    return count(probe, outcome, argv)
-
-
-def count(probe: Probe, outcome: Outcome, argv: tuple[str, ...]) -> bool:
+        name = chance.choice([name for name in OPERATIONS if alone.operations[name]])
+        dies = (name, 1 + int(alone.operations[name] * early), chance.random() < 0.5)
+        outcome = nursery.run(probe.victim(*argv, cwd=folder, dies=dies))
     probe.judge(outcome, argv)
     killed = outcome.code == -signal.SIGKILL
     if not killed and outcome.code != 0:
@@ -176,9 +188,17 @@ def count(probe: Probe, outcome: Outcome, argv: tuple[str, ...]) -> bool:
     return killed
 
 
-def check_whole(probe: Probe) -> None:
+def check_old_or_new(probe: Probe, path: Path) -> None:
+    content = path.read_bytes()
+    try:
+        content == OLD or json.loads(content)
+    except ValueError:
+        probe.fell(f"{path.name} is neither the old file nor the new one: {content[:40]!r}")
+
+
+def check_whole(probe: Probe, folder: Path) -> None:
     """Every file that has its name can be read."""
-    for path in (p for p in probe.folder.rglob("[!.]*") if p.is_file() and p.name != "plan.json"):
+    for path in (p for p in folder.rglob("[!.]*") if p.is_file() and p.name != "plan.json"):
         try:
             if path.suffix == ".json":
                 json.loads(path.read_text())
@@ -194,7 +214,7 @@ def check_whole(probe: Probe) -> None:
                 probe.fell(f"{path.name} is torn: {error}")
 
 
-def check_money(probe: Probe, server: GeminiServer, before: int) -> None:
+def check_money(probe: Probe, folder: Path, server: GeminiServer, before: int) -> None:
     """The server knows what it charged for."""
     prices = PriceTable.load()
     taken, given = Answer().tokens
@@ -203,7 +223,7 @@ def check_money(probe: Probe, server: GeminiServer, before: int) -> None:
         price = prices.find(asked.model)
         assert price is not None
         truth += (taken * price.input + given * price.output) / 1e6
-    ledger = Ledger(probe.folder / "plan.calls" / "ledger.jsonl")
+    ledger = Ledger(folder / "plan.calls" / "ledger.jsonl")
     probe.expect(
         ledger.totals().usd >= truth * (1 - 1e-9), f"the ledger has {ledger.totals().usd} of {truth} USD"
     )

@@ -2,7 +2,7 @@
 
 A victim is a process of its own that runs the command line's `main`, in its own folder, with its own limits.
 It can be killed from outside, or dies by SIGKILL at a file operation of its own: just before or just after
-the n-th `fsync`, `replace` or `unlink`, where a torn file would come from.
+the n-th `fsync`, `replace`, `unlink` or `close`, where a torn file would come from.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ MEMORY = 700_000  # kB that a command may take beyond what is loaded before it s
 # a command for a machine that is busy with something else.
 SECONDS = 60.0
 TICKS = os.sysconf("SC_CLK_TCK")
+OPERATIONS = ("fsync", "replace", "unlink", "close")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,7 @@ class Outcome:
     seconds: float
     memory: int  # kB beyond what was loaded
     hung: bool
+    operations: Mapping[str, int]  # how many of each, if it ended by itself
 
     def problem(self, *, seconds: float = SECONDS) -> str | None:
         """What no command may do, whatever it was given."""
@@ -140,7 +142,7 @@ def _fork(victim: dict[str, Any], output: Path) -> int:
             os.fdopen(n, "w", encoding="utf-8", errors="backslashreplace") for n in (1, 2)
         )
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        code = _run(victim)
+        code = _run(victim, _counted(output))
     except BaseException:
         traceback.print_exc()
     with contextlib.suppress(OSError):
@@ -149,7 +151,11 @@ def _fork(victim: dict[str, Any], output: Path) -> int:
     os._exit(code)
 
 
-def _run(victim: dict[str, Any]) -> int:
+def _counted(output: Path) -> Path:
+    return output.with_suffix(".json")
+
+
+def _run(victim: dict[str, Any], counted: Path) -> int:
     from physplan import cli
 
     os.chdir(victim["cwd"])
@@ -158,29 +164,36 @@ def _run(victim: dict[str, Any]) -> int:
         # Only files of the victim's own folder are meant: what it prints is short.
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (victim["file_size"],) * 2)
-    if victim["dies"] is not None:
-        _die_at(*victim["dies"])
+    counts = _watch_operations(*victim["dies"] or ("", 0, False))
     try:
         return cli.main(victim["argv"])
     except SystemExit as end:  # of argparse
         return end.code if isinstance(end.code, int) else 1
+    finally:
+        with contextlib.suppress(OSError):  # no room: nothing was counted
+            counted.write_text(json.dumps(counts))
 
 
-def _die_at(name: str, number: int, after: bool) -> None:
-    real: Callable[..., Any] = getattr(os, name)
-    count = 0
+def _watch_operations(deadly: str, number: int, after: bool) -> dict[str, int]:
+    """Count them, and die at one."""
+    counts = dict.fromkeys(OPERATIONS, 0)
 
-    def deadly(*args: Any, **options: Any) -> Any:
-        nonlocal count
-        count += 1
-        if count == number and not after:
-            os.kill(os.getpid(), signal.SIGKILL)
-        result = real(*args, **options)
-        if count == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return result
+    def watched(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def operation(*args: Any, **options: Any) -> Any:
+            counts[name] += 1
+            due = name == deadly and counts[name] == number
+            if due and not after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            result = real(*args, **options)
+            if due:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
 
-    setattr(os, name, deadly)
+        return operation
+
+    for name in OPERATIONS:
+        setattr(os, name, watched(name, getattr(os, name)))
+    return counts
 
 
 def _wait(pid: int, seconds: float, output: Path, started: float) -> dict[str, Any]:
@@ -202,12 +215,16 @@ def _wait(pid: int, seconds: float, output: Path, started: float) -> dict[str, A
     loaded = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     text = output.read_bytes().decode("utf-8", "replace") if output.exists() else ""
     output.unlink(missing_ok=True)
+    counted = _counted(output)
+    operations = json.loads(counted.read_text() or "{}") if counted.exists() else {}
+    counted.unlink(missing_ok=True)
     return {
         "code": os.waitstatus_to_exitcode(status),
         "text": text,
         "seconds": time.monotonic() - started,
         "memory": usage.ru_maxrss - loaded,
         "hung": hung,
+        "operations": operations,
     }
 
 

@@ -56,6 +56,15 @@ VALUES = (
 LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
 )
+EVIL = "evil.example"
+# Each says yes to it as well, in the name of the user.
+FOREIGN = tuple(
+    f"preset: paper\nreasoner: {{base_url: '{address}'}}\nruntime: {{allow_hosts: [{EVIL}, '*']}}\n"
+    for address in (
+        *(f"https://{EVIL}/", f"https://{EVIL}/", f"https://{EVIL}/v1", f"http://{EVIL}/v1"),
+        *(f"http://127.0.0.1@{EVIL}/", "http://134744072/"),
+    )
+)
 FILES = (
     "!!python/object/apply:os.system ['touch started']\n",
     "preset: !!python/name:os.system\n",
@@ -63,9 +72,7 @@ FILES = (
     LAUGHS,
     "preset: " + "[" * 20_000,
     "preset: ../../notes.txt\n",
-    "preset: paper\nreasoner: {base_url: 'http://evil.example/v1'}\nruntime: {allow_hosts: [evil.example]}\n",
-    "preset: paper\nreasoner: {base_url: 'http://134744072/'}\n",
-    "preset: paper\nreasoner: {base_url: 'http://127.0.0.1@evil.example/'}\nruntime: {allow_hosts: ['*']}\n",
+    *FOREIGN,
     "preset: paper\nruntime: {prices: notes.txt}\n",
     "preset: sandbox\nruntime: {at_once: 0}\n",
     "preset: sandbox\nvideo: {num_inference_steps: .inf, eta: .nan}\n",
@@ -84,7 +91,8 @@ def attack(arena: Arena) -> None:
     names = sorted(one.name for one in all_settings())
     for probe in arena.probes(full=120, short=10):
         probe.take("ice.png")
-        given = typed(probe.chance, names) if probe.number % 3 else in_a_file(probe)
+        content = probe.chance.choice(FILES)
+        given = typed(probe.chance, names) if probe.number % 3 else in_a_file(probe, content)
         argv = (
             "generate",
             "--image",
@@ -99,6 +107,8 @@ def attack(arena: Arena) -> None:
         outcome = probe.command(*argv)
         probe.expect(outcome.code in (0, 2), f"exit code {outcome.code} for {given!r:.100}")
         probe.expect(not (probe.folder / "started").exists(), f"a program was started by {given!r:.100}")
+        if content in FOREIGN and "--config" in given:
+            probe.expect(outcome.code == 2, "the host that a file names was taken without a yes")
         probe.expect(len(outcome.text) < 5_000, f"{len(outcome.text)} characters for {given!r:.100}")
         probe.tried()
 
@@ -120,9 +130,8 @@ def _typeable(text: str) -> str:
     return os.fsdecode(text.encode("utf-8", "surrogatepass")).replace("\0", "")
 
 
-def in_a_file(probe: Probe) -> list[str]:
+def in_a_file(probe: Probe, content: str) -> list[str]:
     path: Path = probe.folder / f"c.{probe.chance.choice(['yaml', 'yaml', 'toml'])}"
-    content = probe.chance.choice(FILES)
     path.write_bytes(content.encode("utf-8", "surrogatepass"))
     if probe.chance.random() < 0.1:
         path.unlink()

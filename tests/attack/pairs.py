@@ -19,10 +19,10 @@ def attack(arena: Arena) -> None:
     for probe in arena.probes(full=24, short=1):
         scenario = chosen[(probe.number + 1) % len(chosen)]
         with serving(scenario) as server:
-            expected, seconds = undisturbed(probe, scenario, server)
+            alone = undisturbed(probe, scenario, server)
             before = len(server.asked) if server else 0
-            both = run_both(probe, scenario, server, seconds)
-            check(probe, scenario, both, expected)
+            both = run_both(probe, scenario, server, alone.seconds)
+            check(probe, scenario, both, alone.results)
             if server:
                 check_calls(probe, server, before)
         probe.tried()

@@ -181,7 +181,7 @@ def charged(provider: str, usage: Any, text: str) -> float:
     if any(isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= MOST_TOKENS for n in counts):
         return worst()
     output = max(sum(counts[1 : 2 + len(more)]), (total or 0) - taken)
-    if taken == 0 or (text and output == 0):
+    if taken == 0 or (text and output == 0) or (total is not None and total < taken + counts[1]):
         return worst()
     return (taken * price.input + output * price.output) / 1e6
 
@@ -338,17 +338,18 @@ def odd_part(probe: Probe, sites: Sites) -> None:
     probe.expect(usd > 0 or sites.answer.status >= 300, "answered for nothing")
 
 
+def one_key_twice(keys: int) -> str:
+    return json.dumps({f"k{n}": 0 for n in range(keys)})[:-1] + f', "k{keys - 1}": 1}}'
+
+
 def odd_text(probe: Probe, sites: Sites) -> None:
     """What a planner reads: JSON in the text of an answer."""
     chance = probe.chance
     provider = chance.choice(list(USAGE))
-    keys = chance.choice([100, 9_000, 75_000])
-    object_with_one_twice = json.dumps({f"k{n}": 0 for n in range(keys)})[:-1] + f', "k{keys - 1}": 1}}'
     good = json.dumps(melting.GRAPH)
     text = chance.choice(
         [
-            object_with_one_twice,
-            object_with_one_twice,
+            *[one_key_twice(75_000)] * 4,
             '{"nodes":' * 5_000,
             json.dumps({"nodes": [{"id": "a#1", "category": "x" * 900_000, "attributes": {}}], "edges": []}),
             good.replace('"ice cube"', json.dumps(odd_value(chance))),
@@ -372,10 +373,9 @@ def whole_plan(probe: Probe, sites: Sites) -> None:
     """`physplan plan` against a server that knows the scene, but for one act."""
     chance = probe.chance
     act = chance.choice(["nodes", "deltas", "edits", "instruction"])
-    keys = 75_000
     said = chance.choice(
         [
-            json.dumps({f"k{n}": 0 for n in range(keys)})[:-1] + f', "k{keys - 1}": 1}}',
+            one_key_twice(75_000),
             json.dumps({act: odd_value(chance)}),
             json.dumps({act: [odd_value(chance)]}),
             json.dumps({act: f"{SCRIPT} {KEY} \x1b[31m [/red] \u202e ../../notes.txt"}),

@@ -443,9 +443,9 @@ def test_a_missing_extra_is_one_sentence_with_the_command(monkeypatch: pytest.Mo
     found = importlib.util.find_spec
     missing = ("google.genai", "openai")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in missing else found(name))
-    with pytest.raises(PhysPlanError, match=r'pip install "physplan\[gemini\]"'):
+    with pytest.raises(PhysPlanError, match=r"pip install .*\[gemini\]'"):
         GeminiClient(Secret("k"))
-    with pytest.raises(PhysPlanError, match=r'pip install "physplan\[openai\]"'):
+    with pytest.raises(PhysPlanError, match=r"pip install .*\[openai\]'"):
         OpenAIClient(Secret("k"))
 
 

@@ -89,7 +89,7 @@ def believable(provider: str, usage: Any, text: str) -> float | None:
     if any(isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= MOST_TOKENS for n in counts):
         return None
     output = max(sum(counts[1 : 2 + len(more)]), (total or 0) - taken)
-    if taken == 0 or (text and output == 0):
+    if taken == 0 or (text and output == 0) or (total is not None and total < taken + counts[1]):
         return None
     return (taken * PRICE.input + output * PRICE.output) / 1e6
 
@@ -168,6 +168,30 @@ def test_what_a_total_adds_is_priced_as_output() -> None:
     found = read_usage(taken=100, given=20, total=1000, answered=True)
     assert found is not None
     assert found.output_tokens == 900
+
+
+@pytest.mark.parametrize("total", [0, 1, 119])
+def test_a_total_below_its_parts_is_not_believed(total: int) -> None:
+    assert read_usage(taken=100, given=20, total=total, answered=True) is None
+
+
+@pytest.mark.parametrize("total", [120, 150])
+def test_a_total_may_hold_the_thinking_once_or_twice(total: int) -> None:
+    """With `given` (the thinking is in it already) or beside it; the ledger counts it beside it."""
+    found = read_usage(taken=100, given=20, thought=30, total=total, answered=True)
+    assert found is not None
+    assert found.output_tokens == 50
+
+
+@pytest.mark.parametrize("name", NAMES["gemini"])
+@pytest.mark.parametrize("lie", [True, "1000", 1.5])
+def test_what_the_sdk_would_take_for_a_number_costs_the_worst_case(sites: Sites, name: str, lie: Any) -> None:
+    counts = dict(zip(NAMES["gemini"], (1000, 20, 30, 1050), strict=True))
+    sites.answer("gemini", {**counts, name: lie})
+    gateway = Gateway(sites.clients["gemini"], policy=CallPolicy(timeout=30, attempts=1))
+    with suppress(CallFault):
+        gateway.ask(ASK)
+    assert gateway.ledger.totals().usd == pytest.approx(WORST, abs=1e-6)
 
 
 @pytest.mark.parametrize("usd", [math.nan, math.inf, -0.01, "1", True])

@@ -14,7 +14,8 @@ from tests.pipeline import tiny_pipelines
 
 import melting
 from loopback import GeminiServer
-from physplan.cli import main
+from physplan.cli import build_parser, main
+from physplan.cli.generate import default_folder
 from physplan.runs.layout import STAGES
 
 PROMPT = tiny_pipelines.PROMPT
@@ -175,12 +176,12 @@ def test_a_run_its_dry_run_its_report_and_another_seed(
     told = capsys.readouterr().out
     assert "3 steps of cogvideox-5b with 2 guided repeats" in told
     assert "Calls: 11, about 0.4" in told
-    assert "Memory on cpu: about 0.0 GB" in told
+    assert "Memory on cpu: sampling about 0.0 GB" in told
     assert not (tmp_path / "runs").exists()
     assert len(server.asked) == asked
     assert generate() == 0
     out, err = capsys.readouterr()
-    folder = Path("runs/ice-an-ice-cube-melting-in-the-sun-physplan-seed0")
+    folder = Path("runs/ice-an-ice-cube-melting-in-the-sun-tiny-physplan-seed0")
     assert f"The video is {folder / 'video.mp4'} (9 frames" in out
     assert "loading the video model cogvideox-5b, memory about" in err
     assert "guided sampling: finished" in err
@@ -238,3 +239,11 @@ def test_a_folder_with_other_peoples_files_is_refused_and_left_as_it_was(
     assert generate("-o", ".") == 2
     assert "holds files that are not of a PhysPlan run (.pre-commit-config.yaml and" in one_sentence(capsys)
     assert held() == before
+
+
+def test_the_default_folders_of_two_recipes_are_two() -> None:
+    given = ["generate", "--image", "ice.png", "--prompt", "it melts", "--method", "physplan"]
+    more = [[], ["--preset", "sandbox"], ["--preset", "paper"], ["--config", "mine.yaml"]]
+    folders = [default_folder(build_parser().parse_args([*given, *one])).name for one in more]
+    assert folders[0] == folders[1] == "ice-it-melts-physplan-seed0"
+    assert folders[2:] == ["ice-it-melts-paper-physplan-seed0", "ice-it-melts-mine-physplan-seed0"]

@@ -13,7 +13,8 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from physplan.cli import COMMANDS, main
+from physplan.cli import build_parser, main
+from physplan.extras import install_command
 from physplan.machine import Missing, gpus, missing
 from physplan.presets import PRESETS, Needs
 
@@ -87,7 +88,12 @@ def test_doctor_reports_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["versions"]["physplan"]
     assert found["memory_gb"] > 0
-    assert set(found["presets"]) == {"sandbox", "paper", "best", "open"}
+    assert set(found["presets"]) == {"sandbox", "storyboard", "home", "desk", "open", "paper", "best"}
+    memory = {name: preset["gpu_memory_gb"] for name, preset in found["presets"].items()}
+    assert memory["storyboard"] == memory["sandbox"] == 0
+    assert 0 < memory["home"] <= 11.5
+    assert 0 < memory["desk"] <= 23
+    assert all(max(p["stages"].values(), default=0) == p["gpu_memory_gb"] for p in found["presets"].values())
     for preset in found["presets"].values():
         assert preset["ready"] == (not preset["missing"])
 
@@ -127,7 +133,7 @@ def test_each_kind_of_need_is_found_missing_and_found_met(
             extras={"magic": "no_such_module.at_all"},
             weights=("some/model",),
             memory_gb=10,
-            gpu_memory_gb=20,
+            stages={"latents": 20.0},
         )
         kinds = [item.kind for item in missing(needs, memory=5, gpu_memory=10)]
         assert kinds == ["key", "extra", "weights", "memory", "gpu"]
@@ -136,8 +142,33 @@ def test_each_kind_of_need_is_found_missing_and_found_met(
     (tmp_path / "key").write_text("secret")
     lacking = list(missing(needs, memory=50, gpu_memory=100))
     assert [item.kind for item in lacking] == ["server", "extra", "weights"]
-    assert lacking[1] == Missing("extra", "magic", "pip install -c constraints.txt 'physplan[magic]'")
+    assert lacking[1] == Missing("extra", "magic", install_command("magic"))
     assert not list(missing(PRESETS["sandbox"], memory=50, gpu_memory=0))
+
+
+def test_gated_weights_are_named_before_a_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("HF_HOME", "HF_HUB_CACHE"):
+        monkeypatch.setenv(name, str(tmp_path / "hub"))
+    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    main(["sample", "ice-tray", "-o", "ice.png"])
+    dry = ["generate", "--image", "ice.png", "--prompt", "it melts", "--preset", "paper", "--dry-run"]
+    words = "access to the gated weights facebook/dinov3"
+    for command in (["doctor"], dry):
+        capsys.readouterr()
+        assert main(command) == 0
+        assert words in capsys.readouterr().out
+    monkeypatch.setenv("HF_TOKEN", "canary")
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert words not in out
+    assert "canary" not in out
+
+
+COMMANDS = next(iter(build_parser()._subparsers._group_actions)).choices  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

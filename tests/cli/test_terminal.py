@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from physplan.cli import progress
+from physplan.cli import main, progress
+from physplan.pipeline.demo import Demo
 from physplan.pipeline.events import RunEvent
 
 EVENTS = [
@@ -46,3 +48,20 @@ def test_the_preview_is_named_once_and_words_stay_apart(monkeypatch: pytest.Monk
     shown = screen.getvalue()
     assert shown.count("preview while sampling") == 1
     assert "1:01 left  step 1 of 2" in shown
+
+
+def test_the_demo_tells_the_time_left_and_nothing_twice(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def make_demo(folder: Path, *, tell: Callable[[str, RunEvent], None], **_: object) -> Demo:
+        for event in EVENTS[3:]:
+            tell("tray, PhysPlan", event)
+        return Demo(picture=folder / "demo.png", video=folder / "demo.mp4", reports=(folder / "report.html",))
+
+    later = iter(range(0, 1000, 3))
+    monkeypatch.setattr("physplan.pipeline.demo.make_demo", make_demo)
+    monkeypatch.setattr("time.monotonic", lambda: float(next(later)))
+    assert main(["demo", "-o", str(tmp_path)]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert "tray, PhysPlan, latents: step 1 of 2, 1:01 left" in lines
+    assert len(lines) == len(set(lines))

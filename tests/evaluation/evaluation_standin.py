@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import time
 from collections.abc import Mapping
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,10 @@ def fail_once(case: Case, directory: Path, faults: Mapping[str, str]) -> None:
         if fault == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         if fault == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if fault == "stop in its answer":
+            [pipe] = [thing for thing in gc.get_objects() if isinstance(thing, Connection)]
+            os.write(pipe.fileno(), b"\0\0\x10\0the first of 4096 bytes")
             os.kill(os.getpid(), signal.SIGSTOP)
         if fault == "hang":
             time.sleep(600)

@@ -436,12 +436,16 @@ def test_a_result_of_another_kind_is_no_result(tmp_path: Path, content: str) -> 
 
 @pytest.mark.parametrize(
     ("fault", "limits"),
-    [("stop", {"silent_seconds": 3.0}), ("hang", {"case_seconds": 3.0})],
+    [
+        ("stop", {"silent_seconds": 3.0}),
+        ("stop in its answer", {"silent_seconds": 3.0}),
+        ("hang", {"case_seconds": 3.0}),
+    ],
 )
 def test_a_stopped_or_hung_worker_is_replaced_and_its_case_done(
     tmp_path: Path, fault: str, limits: dict[str, float]
 ) -> None:
-    config = EngineConfig(workers=2, poll_seconds=0.05, **limits)
+    config = EngineConfig(workers=2, poll_seconds=0.05, retries=10, **limits)  # a busy machine is slow too
     setup = partial(standin.setup, faults={"scene 001": fault})
     report = run_cases(standin.make_cases(4), setup, tmp_path, config=config)
     assert report.failures == {}

@@ -1,4 +1,4 @@
-"""docs/evaluation.md and the commands' own examples: every command there is a command."""
+"""The commands' own examples: every command there is a command."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from physplan.cli.evaluate import phygenbench, physics_iq
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
 
 
-BATCH_PAGE = (Path(__file__).parents[2] / "docs" / "batch.md").read_text(encoding="utf-8")
-
-
 def commands(text: str) -> list[str]:
     """Lines that begin with the command, with what they go on with; [optional] parts are left out."""
     joined = re.sub(r" *\\\n\s+", " ", text)
@@ -26,8 +23,8 @@ def commands(text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "text",
-    [PAGE, physics_iq.EXAMPLES, phygenbench.EXAMPLES, BATCH_PAGE, batch.EXAMPLES],
-    ids=["page", "iq", "phygen", "batch page", "batch"],
+    [physics_iq.EXAMPLES, phygenbench.EXAMPLES, batch.EXAMPLES],
+    ids=["iq", "phygen", "batch"],
 )
 def test_every_command_is_understood(text: str) -> None:
     found = commands(text)

@@ -26,7 +26,7 @@ CONFIG = replace(
     FRAME_GUIDANCE,
     schedule=Schedule(repeats=REPEATS, travel=TRAVEL),
     step_size=ETA,
-    draws="frame_guidance",  # a seed means the same as in its code
+    noise_order="frame_guidance",  # a seed means the same as in its code
 )
 
 

@@ -145,7 +145,7 @@ def test_a_small_instance_beside_a_large_one_is_not_lost():
 
 @settings(max_examples=60, deadline=None)
 @given(arrays(bool, (9, 11), elements=st.booleans(), fill=st.just(False)))
-def test_the_hull_is_the_convex_hull_of_the_cells_centres(mask):
+def test_the_hull_is_the_convex_hull_of_the_pixels(mask):
     drawn = hull(mask)
     assert (drawn | ~mask).all()
     points = np.argwhere(mask)

@@ -23,6 +23,8 @@ from physplan.runs.layout import STAGES
 
 INPUTS = Inputs(image="0" * 64, prompt="a ball rolls")
 RUNTIME = {
+    "method",
+    "runtime.encoders",
     "preset", "reasoner.base_url", "editor.base_url", "runtime.device", "runtime.offload", "runtime.tiling",
     "runtime.slicing", "runtime.checkpointing", "runtime.keep_encoders", "runtime.keep_models",
     "runtime.local_files_only", "runtime.budget", "runtime.prices", "runtime.offline", "runtime.timeout",
@@ -105,6 +107,11 @@ def test_a_file_overrides_any_field(tmp_path: Path, suffix: str) -> None:
     assert config.video.model == "cogvideox-5b"
     assert config.guidance.measure.threshold == 0.5
     assert config.guidance.schedule.repeats == (3, 3, 3, 2)
+
+
+def test_a_setting_by_the_name_it_had_before_still_counts() -> None:
+    config = load_config({"preset": "paper", "guidance": {"draws": "frame_guidance"}})
+    assert config.guidance.noise_order == "frame_guidance"
 
 
 def test_another_backend_does_not_inherit_the_options_of_the_first() -> None:

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 from tests.pipeline import tiny_pipelines
 from tests.pipeline.tiny_pipelines import PROMPT
 
 from loopback import Answer, Asked, GeminiServer, OpenAIServer
 from physplan.guidance import GuidanceConfig, MeasureConfig
+from physplan.pictures import to_tensor
 from physplan.pipeline import PhysPlan, Result
 from physplan.pipeline.config_loading import load_config
 from physplan.runs.layout import STAGES
@@ -73,6 +75,34 @@ def test_the_open_preset(models: Path, openai: OpenAIServer, ice: Path, tmp_path
     check(result, tmp_path / "run", 9)
     assert len(openai.asked) == 8
     assert result.cost.usd == 0
+
+
+def test_the_storyboard_preset_moves_a_photograph_without_a_video_model(
+    models: Path, gemini: GeminiServer, tmp_path: Path
+) -> None:
+    pp = PhysPlan.from_preset(tiny_pipelines.storyboard(models, gemini.url))
+    assert (pp.config.method, pp.config.runtime.device) == ("storyboard", "cpu")
+    result = pp.generate(tiny_pipelines.PHOTOGRAPH, PROMPT, output_dir=tmp_path / "run")
+    assert "video" not in pp.backends.__dict__
+    assert result.video.shape == (9, 3, 32, 48)
+    first = to_tensor(Image.open(tmp_path / "run" / "frame.png"))
+    assert float((result.video[0] - first).abs().mean()) < 0.1, "it begins with the photograph"
+    assert not (tmp_path / "run" / "latents.safetensors").exists()
+
+
+def test_the_home_preset(models: Path, openai: OpenAIServer, ice: Path, tmp_path: Path) -> None:
+    pp = PhysPlan.from_preset(tiny_pipelines.local(models, openai.url, "home"))
+    assert pp.config.method == "conditioned"
+    result = pp.generate(ice, PROMPT, output_dir=tmp_path / "run")
+    assert result.video.shape == (9, 3, 32, 32)
+    assert torch.isfinite(result.video).all()
+    assert result.cost.usd == 0
+    assert not {"_editor", "segmenter", "video"} & pp.backends.__dict__.keys(), "one after the other"
+
+
+def test_the_desk_preset(models: Path, openai: OpenAIServer, ice: Path, tmp_path: Path) -> None:
+    pp = PhysPlan.from_preset(tiny_pipelines.local(models, openai.url, "desk"))
+    check(pp.generate(ice, PROMPT, output_dir=tmp_path / "run"), tmp_path / "run", 9)
 
 
 def test_an_ablation_of_the_plan_is_a_method(

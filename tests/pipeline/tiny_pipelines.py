@@ -24,7 +24,8 @@ def build(base: Path) -> Path:
     """All tiny models, each in a folder of its name, once."""
     if not (base / "done").exists():
         tiny_models.build("cogvideox", base / "cogvideox")
-        tiny_models.build("ltx", base / "ltx")
+        for name in ("ltx", "ltx095", "wan22"):
+            tiny_models.build(name, base / name)
         tiny_perception.grounding_dino(base / "grounding_dino")
         tiny_perception.sam2(base / "sam2")
         tiny_perception.sam3(base / "sam3")
@@ -114,3 +115,26 @@ def respond(asked: Asked) -> Answer:
     encoded = io.BytesIO()
     image.save(encoded, "PNG")
     return Answer(images=(encoded.getvalue(),))
+
+
+PHOTOGRAPH = Path(__file__).with_name("coffee.jpg")  # scikit-image's sample `coffee`, CC0, made smaller
+
+
+def storyboard(models: Path, url: str) -> dict[str, Any]:
+    """As the preset, at a size that a test can wait for."""
+    found = paper(models, url)
+    found["video"] = {"height": 32, "width": 48, "num_frames": 9}
+    return {name: found[name] for name in ("reasoner", "editor", "perception", "video")} | {
+        "preset": "storyboard",
+        "runtime": {"timeout": 20.0, "attempts": 2},
+    }
+
+
+def local(models: Path, url: str, preset: str) -> dict[str, Any]:
+    """`home` and `desk`: every part that the recipe names, only small."""
+    given, seen = open_weights(models, url), paper(models, url)["perception"]
+    given["perception"] = {**seen, "encoder": given["perception"]["encoder"]}
+    given["video"] = _video(models / "ltx095", model="ltx-0.9.5", num_frames=9)
+    if preset == "home":
+        del given["guidance"]
+    return {**given, "preset": preset}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +64,8 @@ BROKEN: dict[str, Break] = {
     "an event is a text": edit("losses.json", lambda v: v["steps"][0]["terms"][0].update(event="1")),
     "a plan of another kind": lambda path: (path / "plan.json").write_text('{"a": 1}'),
     "regions is cut": lambda path: (path / "regions.safetensors").write_bytes(b"\x10"),
+    "regions is a pipe": lambda path: replace_by_pipe(path / "regions.safetensors"),
+    "evidence is a pipe": lambda path: replace_by_pipe(path / "evidence.safetensors"),
     "a region without event": lambda path: save_file({"x": torch.ones(2, 2)}, path / "regions.safetensors"),
     "a region of one number": lambda path: save_file(
         {"event 1, count of a": torch.ones(1)}, path / "regions.safetensors"
@@ -84,6 +87,11 @@ BROKEN: dict[str, Break] = {
 def replace_by_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
+
+
+def replace_by_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)

@@ -65,16 +65,6 @@ def test_a_tiled_decode_is_for_that_decode_only(load: Load, picture: Image) -> N
     assert not model.codec.vae.use_tiling
 
 
-@pytest.mark.parametrize("name", ["cogvideox", "wan", "ltx", "svd"])
-def test_group_offload_gives_the_same_latents(name: str, load: Load, picture: Image) -> None:
-    """The library's hooks run on the CPU too: from and to the same memory."""
-    plain, offloaded = load(name), load(name, offload="group")
-    hooked = [m for m in offloaded.denoiser.modules() if hasattr(m, "_diffusers_hook")]
-    assert hooked, "the blocks are loaded and offloaded by hooks"
-    first, second = (sample(m, prepare(m, picture)) for m in (plain, offloaded))
-    assert torch.equal(first, second)
-
-
 def test_encoders_are_freed_after_encoding_and_come_back_when_needed(
     folder: Callable[[str], Path], picture: Image
 ) -> None:
@@ -276,3 +266,14 @@ def test_a_model_with_learned_positions_names_its_one_size(
     assert model.check_size(height=64, width=64, num_frames=9).num_latents == 3
     with pytest.raises(PhysPlanError, match="use height 64 and width 64, not 32 and 64"):
         model.check_size(height=32, width=64, num_frames=9)
+
+
+def test_another_scheduler_is_not_exchanged_without_a_word(
+    folder: Callable[[str], Path], tmp_path: Path, load: Load
+) -> None:
+    copied = shutil.copytree(folder("cogvideox"), tmp_path / "model")
+    path = copied / "scheduler" / "scheduler_config.json"
+    path.write_text(path.read_text().replace("CogVideoXDDIMScheduler", "CogVideoXDPMScheduler"))
+    (note,) = load_video_model(copied).notes
+    assert note.startswith("the model came with CogVideoXDPMScheduler")
+    assert load("cogvideox").notes == ()

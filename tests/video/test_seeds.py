@@ -39,8 +39,13 @@ def test_a_seed_gives_the_same_latents_on_one_and_two_threads(
     assert not torch.equal(*(prepare(model, picture, seed=seed, **SMALL).latents for seed in (3, 4)))
 
 
-def test_a_run_with_an_eta_draws_from_its_generator(load: Callable[..., FamilyModel], picture: Image) -> None:
+def test_a_run_with_an_eta_draws_from_its_generator(
+    load: Callable[..., FamilyModel], picture: Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = load("cogvideox")
+    with pytest.raises(PhysPlanError, match="eta of cogvideox must be 0: the library's steps draw no noise"):
+        prepare(model, picture, eta=0.5, **SMALL)
+    monkeypatch.setattr(type(model), "has_eta", True)  # as the sandbox's model, which is of this family
     conditioning = prepare(model, picture, seed=3, eta=1.0, **SMALL)
     drawn = [sample(model, conditioning, generator=torch.Generator().manual_seed(s)) for s in (0, 0, 1)]
     assert torch.equal(drawn[0], drawn[1])

@@ -129,12 +129,3 @@ def test_a_model_checks_that_its_checkpointing_ran(load: Callable[..., FamilyMod
     z = conditioning.latents.clone().requires_grad_()
     with pytest.raises(PhysPlanError, match="CogVideoXTransformer3DModel was asked"):
         model.predict(z, 0, conditioning)
-
-
-def test_offloaded_weights_and_a_backward_pass_do_not_go_together(
-    load: Callable[..., FamilyModel], picture: Image
-) -> None:
-    model = load("cogvideox", offload="group")
-    conditioning = prepare(model, picture)
-    with pytest.raises(PhysPlanError, match="gradient mode direct"):
-        model.predict(conditioning.latents.clone().requires_grad_(), 0, conditioning)

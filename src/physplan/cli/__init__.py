@@ -17,7 +17,8 @@ from physplan.graph.errors import GraphError
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`.
 COMMANDS = (
     *("demo", "sample", "generate", "batch", "report", "plan"),
-    *("evaluate", "validate", "apply", "show", "verify", "study", "doctor"),
+    *("evaluate", "validate", "apply", "show", "verify", "study", "studio", "doctor"),
+    *("verify-origin", "test-certificate"),
 )
 
 
@@ -29,7 +30,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"physplan {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        importlib.import_module(f"physplan.cli.{name}").add_parser(subparsers)
+        importlib.import_module(f"physplan.cli.{name.replace('-', '_')}").add_parser(subparsers)
     return parser
 
 

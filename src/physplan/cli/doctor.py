@@ -29,6 +29,8 @@ def run(args: argparse.Namespace) -> int:
     from physplan.machine import survey
 
     found = survey()
+    for name, preset in found["presets"].items():
+        preset["usd"] = usd(name)
     if args.json:
         print(json.dumps(found, indent=2))
     else:
@@ -58,24 +60,52 @@ def _print(found: dict[str, Any]) -> None:
         "free disk", f"{place['here_gb']} GB here, {place['weights_gb']} GB for weights ({place['weights']})"
     )
     console.print(table)
+    console.print(Text.assemble("\nFor pictures of your own, the best here: ", (found["best"], "bold")))
     for name, preset in found["presets"].items():
         ready = Text("ready", style="bold green") if preset["ready"] else Text("not yet", style="bold yellow")
         console.print(Text.assemble("\n", (name, "bold"), ": ", ready, (f"  {preset['about']}", "dim")))
-        if preset["memory"]:
-            console.print(Text(f"  {_memory(preset['memory'])}", style="dim"), soft_wrap=True)
+        console.print(Text(f"  {_cost(preset)}", style="dim"), soft_wrap=True)
         for item in preset["missing"]:
             line = Text.assemble(f"  - {item['kind']}: {item['what']}", (f"  {item['fix']}", "dim"))
             console.print(line, soft_wrap=True)
+        for told in _terms(preset["terms"]):
+            console.print(Text(f"  {told}", style="dim"), soft_wrap=True)
 
 
-def _memory(estimate: dict[str, Any]) -> str:
-    """One line: the peak per gradient mode, from the fewest events to the most."""
-    modes = []
-    for mode, peaks in estimate["peak_gb"].items():
-        fewest, *_, most = peaks.values()
-        span = f"{fewest} GB" if fewest == most else f"{fewest} to {most} GB"
-        modes.append(f"{'unguided' if mode == 'none' else mode} {span}")
-    return (
-        f"{estimate['model']}, {estimate['size']}, estimated peak for 1 to 7 events: {', '.join(modes)}"
-        " (other sizes: physplan generate --dry-run)"
-    )
+def _terms(found: dict[str, dict[str, str]]) -> list[str]:
+    """What of the preset may not simply be used for money; the rest is in docs/responsible-use.md."""
+    from physplan.presets.terms import Terms
+
+    return [
+        f"terms: {Terms(**terms).sentence(model)}"
+        for model, terms in found.items()
+        if terms["commercial"] != "yes"
+    ]
+
+
+def _cost(preset: dict[str, Any]) -> str:
+    """One line: memory by stage, and money."""
+    stages = ", ".join(f"{stage} {gb} GB" for stage, gb in preset["stages"].items())
+    card = f"{preset['gpu_memory_gb']} GB on the GPU ({stages})" if stages else "no GPU"
+    server = preset["server_memory_gb"]
+    beside = f"; the server's own model about {server:.0f} GB" if server else ""
+    usd = preset["usd"]
+    money = "" if usd is None else f"; about {usd:.2f} USD a video" if usd else "; no money"
+    return f"{card}{beside}{money}"
+
+
+def usd(name: str) -> float | None:
+    """List price of a video of three events; None where it is not known."""
+    from physplan.calls.outlay import outlay
+    from physplan.keyframes.registry import EDITORS
+    from physplan.pipeline.config_loading import load_config
+    from physplan.reasoning.registry import REASONERS
+
+    config = load_config(name)
+    prices: list[float | None] = []
+    if config.reasoner.name in REASONERS.callers:
+        prices.append(outlay(REASONERS.load(config.reasoner.name), 3, model=config.reasoner.model).usd)
+    if config.editor.name in EDITORS.callers:
+        model, size = (str(config.editor.options[name]) for name in ("model", "image_size"))
+        prices.append(outlay(EDITORS.load(config.editor.name), 3, model=model, size=size).usd)
+    return None if None in prices else round(sum(price or 0.0 for price in prices), 2)

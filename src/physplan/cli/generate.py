@@ -15,6 +15,7 @@ from physplan.foreign import plain
 from physplan.runs import layout
 
 if TYPE_CHECKING:
+    from physplan.origin.certificates import Credential
     from physplan.pipeline import PhysPlan, Result, RunEvent
     from physplan.pipeline.forecast import Forecast
     from physplan.runs.records import Attempt
@@ -52,7 +53,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--image", metavar="FILE", required=True, help="the first frame: PNG, JPEG or WebP")
     parser.add_argument("--prompt", metavar="TEXT", help="what happens, in a sentence (or give --plan)")
     parser.add_argument(
-        "-o", "--output", metavar="DIR", help="the run's folder (default: runs/PICTURE-PROMPT-METHOD-seedN)"
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="the run's folder (default: runs/PICTURE-PROMPT-PRESET-METHOD-seedN)",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="of the sampling (default: 0)")
     parser.add_argument(
@@ -70,8 +74,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--with-base", action="store_true", help="the video model alone too, beside the video in the report"
     )
-    methods = "physplan (default), sketch, storyboard (no video model), frame_guidance, base, ..."
-    parser.add_argument("--method", default="physplan", metavar="NAME", help=methods)
+    methods = "physplan, sketch, conditioned, storyboard (no video model), base, ... (default: the preset's)"
+    parser.add_argument("--method", metavar="NAME", help=methods)
     parser.add_argument("--plan", metavar="FILE", help="use this plan instead of making one")
     parser.add_argument("--keyframes", metavar="DIR", help="use 1.png, 2.png, ... of a folder; needs --plan")
     parser.add_argument(
@@ -79,6 +83,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would be done, called, paid and needed"
+    )
+    parser.add_argument(
+        "--sign",
+        nargs=2,
+        metavar=("CERTIFICATE", "KEY"),
+        help="also write signed.mp4, with content credentials: PEM files",
     )
     group = recipe.add_arguments(parser)
     for name in FIELDS:
@@ -94,10 +104,11 @@ def run(args: argparse.Namespace) -> int:
 
     changes = recipe.overrides(args, device="runtime.device", **FIELDS)
     pp = PhysPlan.from_preset(recipe.source(args), **changes)
+    args.method = args.method or pp.config.method
     given = {
         "prompt": args.prompt,
         "plan": args.plan,
-        "keyframes": _keyframes(args.keyframes),
+        "keyframes": given_keyframes(args.keyframes),
         "method": args.method,
         "attempts": args.attempts,
     }
@@ -110,13 +121,27 @@ def run(args: argparse.Namespace) -> int:
         found = pp.forecast(args.image, output_dir=folders[0], redo=args.redo, seed=seeds[0], **given)
         _show_forecast(found, pp, videos=len(seeds))
         return 0
+    credential = _credential(args.sign)
     for seed, one in zip(seeds, folders, strict=True):
         if args.seeds is not None:
             print(f"Seed {seed}:")
         reuse = folders[0] if len(folders) > 1 else None
         if _generate(pp, args, one, {**given, "seed": seed, "reuse": reuse, "with_base": args.with_base}):
             return 130
+        if credential is not None:
+            from physplan.pipeline.origins import sign_run
+
+            print(f"Signed: {plain(sign_run(one, credential))}")
     return 0
+
+
+def _credential(files: Sequence[str] | None) -> Credential | None:
+    """Read before anything is made."""
+    if files is None:
+        return None
+    from physplan.origin.certificates import load_credential
+
+    return load_credential(*files)
 
 
 def _generate(pp: PhysPlan, args: argparse.Namespace, folder: Path, given: dict[str, Any]) -> int:
@@ -138,7 +163,7 @@ def _generate(pp: PhysPlan, args: argparse.Namespace, folder: Path, given: dict[
                 file=sys.stderr,
             )
             return 130
-    _show_result(result, folder)
+    show_made(result, folder)
     return 0
 
 
@@ -156,7 +181,7 @@ def read_seeds(text: str) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _keyframes(folder: str | None) -> list[Path] | None:
+def given_keyframes(folder: str | None) -> list[Path] | None:
     if folder is None:
         return None
     found = sorted((p for p in Path(folder).glob("*.png") if p.stem.isdigit()), key=lambda p: int(p.stem))
@@ -166,12 +191,14 @@ def _keyframes(folder: str | None) -> list[Path] | None:
 
 
 def default_folder(args: argparse.Namespace) -> Path:
-    """Picture, words, a given plan, method and seed: another of these is another folder."""
+    """Picture, words, a given plan, recipe, method and seed: another of these is another folder."""
     words = [Path(args.image).stem, args.prompt or "", Path(args.plan).stem if args.plan else ""]
+    recipe_named = Path(args.config).stem if args.config else args.preset or ""
+    words.append("" if recipe_named == "sandbox" else recipe_named)
     words = [re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:48].rstrip("-") for word in words]
     seeds = f"seeds{args.seeds.replace(' ', '')}" if args.seeds is not None else f"seed{args.seed or 0}"
     more = [f"attempts{args.attempts}"] if args.attempts > 1 else []
-    return Path("runs") / "-".join([*filter(None, words), args.method, seeds, *more])
+    return Path("runs") / "-".join([*filter(None, words), args.method or "physplan", seeds, *more])
 
 
 def _show_forecast(found: Forecast, pp: PhysPlan, *, videos: int = 1) -> None:
@@ -187,10 +214,19 @@ def _show_forecast(found: Forecast, pp: PhysPlan, *, videos: int = 1) -> None:
     print(f"Calls: {found.calls}, {cost}{assumed}; a budget (--budget) is kept whatever happens.")
     if videos > 1:
         print(f"This for the first of {videos} videos; the others are sampled, decoded and checked, no more.")
-    print(f"Memory on {pp.config.runtime.device}: {found.memory or 'about 1.5 GB, all models together'}.")
+    print(f"Memory on {pp.config.runtime.device}: {_memory(found)}.")
     for lacking in found.missing:
         print(f"Missing here: {lacking.what} ({lacking.fix}).")
     print("Nothing was done.")
+
+
+def _memory(found: Forecast) -> str:
+    if found.stages:
+        listed = ", ".join(f"{stage} {gb}" for stage, gb in found.stages.items())
+        return f"{max(found.stages.values())} GB at most ({listed})"
+    if found.memory is not None:
+        return f"sampling {found.memory}"
+    return "about 1.5 GB, all models together; no large video model"
 
 
 def show_verdict(verdict: Checked) -> None:
@@ -212,7 +248,7 @@ def show_attempts(attempts: Sequence[Attempt]) -> None:
     print(f"Attempts: {len(attempts)} made, seed {kept} kept: {plain(told)}.")
 
 
-def _show_result(result: Result, folder: Path) -> None:
+def show_made(result: Result, folder: Path) -> None:
     for note in result.notes:
         print(f"note: {plain(note)}")
     if result.cost.calls.calls:

@@ -10,7 +10,8 @@ from physplan.errors import PhysPlanError
 
 def add_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("the recipe")
-    group.add_argument("--preset", metavar="NAME", help="sandbox (default), paper or open")
+    known = "sandbox (default), storyboard, home, desk, open, paper, best"
+    group.add_argument("--preset", metavar="NAME", help=known)
     group.add_argument(
         "--config", metavar="FILE", help="a YAML or TOML file; its `preset:` is what it changes"
     )

@@ -19,6 +19,7 @@ from typing import Any
 from physplan.errors import PhysPlanError
 from physplan.evaluation.cases import Case
 from physplan.evaluation.engine import CaseFunction, EngineConfig, Outcome, Setup, attempt, describe
+from physplan.extras import install_command
 from physplan.files import write_atomic
 
 
@@ -57,7 +58,7 @@ class RayPool:
         try:
             import ray
         except ImportError as error:
-            raise PhysPlanError("--ray needs Ray: pip install 'physplan[cluster]'.") from error
+            raise PhysPlanError(f"--ray needs Ray: {install_command('cluster')}.") from error
         self._ray: Any = ray
         self._setup, self._config = setup, config
         self._owns_ray = not ray.is_initialized()

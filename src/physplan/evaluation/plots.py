@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from physplan.errors import PhysPlanError
 from physplan.evaluation.bootstrap import Interval
 from physplan.evaluation.tables import REPORTED, Table
+from physplan.extras import install_command
 from physplan.files import atomic_path
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _figure(*, width: float, height: float = 3.6) -> Figure:
     try:
         import matplotlib
     except ImportError as error:
-        raise PhysPlanError("Plots need matplotlib: pip install 'physplan[eval]'.") from error
+        raise PhysPlanError(f"Plots need matplotlib: {install_command('eval')}.") from error
     matplotlib.use("Agg")
     from matplotlib.figure import Figure
 

@@ -51,16 +51,16 @@ def use_preset(
         changes |= {"video.height": size[0], "video.width": size[1]}
     config = load_config(source, {**changes, "video.fit": fit})
     # Workers settle on their own device; which one does not change the case.
-    settled = with_defaults(replace(config, runtime=replace(config.runtime, device="cpu")))
-    video = settled.video
-    guidance = method_config(method, physplan=settled.guidance, frame_guidance=settled.frame_guidance)
+    complete = with_defaults(replace(config, runtime=replace(config.runtime, device="cpu")))
+    video = complete.video
+    guidance = method_config(method, physplan=complete.guidance, frame_guidance=complete.frame_guidance)
     guidance.schedule.check(video.num_inference_steps or 0)
-    check_names(settled)
-    planner_of(method, settled.reasoner.name, REASONERS)
+    check_names(complete)
+    planner_of(method, complete.reasoner.name, REASONERS)
     check_length(video.num_frames or 0, video.fps or 0, seconds=seconds, wanted_fps=fps)
     return partial(make_preset_generator, config, method), GenerationConfig(
         generator=f"{config.preset} {method}",
-        settings=deciding_fields(settled),
+        settings=deciding_fields(complete),
         seed=seed,
         fit=fit,
         seconds=seconds,
@@ -86,8 +86,8 @@ def make_preset_generator(config: Config, method: str) -> Generator:
     return generator
 
 
-def deciding_fields(settled: Config) -> dict[str, Any]:
+def deciding_fields(complete: Config) -> dict[str, Any]:
     """Every setting that can change a video, by its dotted name: the identity of a case."""
     from physplan.pipeline.stage_keys import identity
 
-    return {name: value for name, _, value in identity(settled)}
+    return {name: value for name, _, value in identity(complete)}

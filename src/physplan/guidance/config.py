@@ -115,8 +115,8 @@ class GuidanceConfig:
         "before", "time travel: subtract before the reverse step, or after it"
     )
     reevaluate: bool = setting(False, "time travel: predict again at the updated latent for the reverse step")
-    draws: Literal["own", "frame_guidance"] = setting(
-        "own", "the order of random draws; `frame_guidance_draws.py`"
+    noise_order: Literal["own", "frame_guidance"] = setting(
+        "own", "the order in which noise is drawn; `frame_guidance_noise.py`"
     )
     events_per_repeat: int | None = setting(
         None, "None: all; fewer take turns, and time no longer grows with events", low=1, high=1_000
@@ -153,7 +153,7 @@ class GuidanceConfig:
             weight_at=(self.weight_at, WeightAt),
             normalise=(self.normalise, Literal["term", "whole"]),
             update=(self.update, Literal["before", "after"]),
-            draws=(self.draws, Literal["own", "frame_guidance"]),
+            noise_order=(self.noise_order, Literal["own", "frame_guidance"]),
         )
         self._refuse_ignored()
         if self.events_per_repeat is not None and self.events_per_repeat < 1:

@@ -8,7 +8,7 @@ from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.guidance.bystanders import KeepBystanders
 from physplan.guidance.config import GuidanceConfig
-from physplan.guidance.frame_guidance_draws import frame_guidance_start
+from physplan.guidance.frame_guidance_noise import frame_guidance_start
 from physplan.guidance.objective import build_objective
 from physplan.guidance.records import GuidanceResult, OnProgress
 from physplan.guidance.sampler import guided_sample
@@ -45,7 +45,7 @@ def guide(
         )
     if (config.start == "sketch") != (start is not None):
         raise PhysPlanError("A start from the sketch needs the sketch: pass it, or set start to noise.")
-    if config.draws == "frame_guidance":
+    if config.noise_order == "frame_guidance":
         conditioning = frame_guidance_start(conditioning, generator)
     guided = any(config.schedule.repeats)
     small = config.preview_downscale

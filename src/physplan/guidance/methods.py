@@ -14,8 +14,8 @@ from physplan.registry import did_you_mean
 
 PHYSPLAN = GuidanceConfig()
 
-# Its public code for CogVideoX. Wan there: window_length=2 and travel=(3, 10). It starts from the noise that
-# the other methods start from; draws="frame_guidance" is the order in which its own code draws.
+# Its public code for CogVideoX. It starts from the noise that
+# the other methods start from; noise_order="frame_guidance" is the order in which its own code draws.
 FRAME_GUIDANCE = GuidanceConfig(
     losses=("whole_frame",),
     schedule=FRAME_GUIDANCE_SCHEDULE,
@@ -24,6 +24,14 @@ FRAME_GUIDANCE = GuidanceConfig(
     normalise="whole",
     update="after",
     window_mode="trailing",
+)
+
+# Its public code for Wan: half-size previews of two latents, compared with half-size keyframes.
+FRAME_GUIDANCE_WAN = replace(
+    FRAME_GUIDANCE,
+    schedule=replace(FRAME_GUIDANCE_SCHEDULE, travel=(3, 10)),
+    window_length=2,
+    preview_downscale=2,
 )
 
 

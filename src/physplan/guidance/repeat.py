@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from physplan.guidance.config import GuidanceConfig
-from physplan.guidance.frame_guidance_draws import draw_frames_first
+from physplan.guidance.frame_guidance_noise import draw_frames_first
 from physplan.guidance.gradients import Direction, direction
 from physplan.guidance.objective import Objective
 from physplan.guidance.previews import Look, anchors_of
@@ -85,7 +85,7 @@ def guided_repeat(
 def travel(run: GuidedRun, z: Tensor, n: int, prediction: Tensor, update: Tensor) -> Tensor:
     """Time travel: one reverse step with the update in it, then back to the noise level of step n."""
     config, noise = run.config, run.conditioning.noise
-    draw = draw_frames_first if config.draws == "frame_guidance" else draw_noise
+    draw = draw_frames_first if config.noise_order == "frame_guidance" else draw_noise
     drawn = draw(z, run.generator)
     if config.update == "after":
         return noise.travel(z, prediction, n, drawn, after=update)

@@ -51,9 +51,11 @@ class DiffusersEditor:
         torch_dtype: torch.dtype = torch.bfloat16,
         device: str | torch.device | None = None,
         cpu_offload: bool = False,
+        group_offload: bool = False,
         **settings: Any,
     ) -> DiffusersEditor:
-        """From a folder or the hub. `cpu_offload` keeps only the network at work on the GPU."""
+        """From a folder or the hub. `cpu_offload` keeps only the network at work on the GPU, `group_offload`
+        only the layer at work: slower, for small cards."""
         source = source or cls.source
         pipeline = load(
             cls.pipeline_class,
@@ -63,7 +65,9 @@ class DiffusersEditor:
             use_safetensors=True,
             **cls.components(source, revision),
         )
-        if cpu_offload:
+        if group_offload:
+            pipeline.enable_group_offload(torch.device(device or "cpu"), offload_type="leaf_level")
+        elif cpu_offload:
             pipeline.enable_model_cpu_offload()
         elif device is not None:
             pipeline.to(device)

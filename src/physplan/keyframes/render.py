@@ -55,8 +55,11 @@ def render_keyframes(
     settings: RenderSettings | None = None,
     store: str | os.PathLike[str] | None = None,
     on_keyframe: Callable[[Keyframe], None] | None = None,
+    only: Sequence[int] | None = None,
 ) -> tuple[Keyframe, ...]:
     """One keyframe per event, each edited from the first frame. The folder `store` keeps every drawing.
+
+    `only` names the events, from 0, whose keyframes are wanted, where not all are.
 
     `first` is what was seen in the first frame, where somebody has looked already.
     """
@@ -92,7 +95,9 @@ def render_keyframes(
             on_keyframe(keyframe)
         return keyframe
 
-    return tuple(side_by_side(render, range(len(chain.events)), at_once=editor.at_once))
+    return tuple(
+        side_by_side(render, range(len(chain.events)) if only is None else only, at_once=editor.at_once)
+    )
 
 
 def judge_keyframes(

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.perception.assignment import assign, relation_cost, tracking_cost
 from physplan.perception.protocol import DepthEstimator, Segmenter
 from physplan.perception.sightings import Sighting, look
-from physplan.tensors import save_tensors
+from physplan.tensors import open_tensors, save_tensors
 
 if TYPE_CHECKING:
     from physplan.graph import EventChain, StateGraph
@@ -70,7 +70,7 @@ class Evidence:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Evidence:
         try:
-            with safe_open(path, framework="pt") as file:
+            with open_tensors(path) as file:
                 header = file.metadata() or {}
                 if header.get("schema") != SCHEMA:
                     raise PhysPlanError(f"{path} is not evidence of this version ({SCHEMA}): make it again.")

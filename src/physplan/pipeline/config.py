@@ -113,19 +113,27 @@ class SketchConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConditionedConfig:
+    start: Literal["noise", "sketch"] = setting("noise", "sketch: the keyframes and the two clocks together")
+
+
+@dataclass(frozen=True, kw_only=True)
 class RuntimeConfig:
     device: str = runtime(
         "auto",
         "auto (a GPU where there is one), cpu, cuda or cuda:1",
         pattern=r"auto|cpu|mps|cuda(:\d{1,3})?",
     )
-    offload: Literal["none", "model", "group"] = runtime(
-        "none", "keep weights off the GPU while they are not used"
+    offload: Literal["none", "model", "group", "disk"] = runtime(
+        "none", "weights off the GPU while they are not used; group: a block at a time, disk: from a file"
     )
     tiling: bool = runtime(False, "decode in tiles")
     slicing: bool = runtime(False, "decode in slices")
     checkpointing: bool = runtime(True, "recompute in the backward pass: slower, less memory")
     keep_encoders: bool = runtime(False, "text and picture encoders after use")
+    encoders: Literal["device", "cpu"] = runtime(
+        "device", "cpu: words are encoded there, where memory is short"
+    )
     keep_models: bool = runtime(True, "False: each is let go after its last stage, for memory")
     local_files_only: bool = runtime(False, "fetch no weights")
     budget: float | None = runtime(None, "USD for all calls of the run", low=0, high=1_000_000)
@@ -147,6 +155,7 @@ class Config:
     """`preset` names the recipe this began as."""
 
     preset: str = runtime("sandbox", "the recipe this began as")
+    method: str = runtime("physplan", "where a run names none")
     reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
     editor: EditorConfig = field(default_factory=EditorConfig)
     perception: PerceptionConfig = field(default_factory=PerceptionConfig)
@@ -155,6 +164,9 @@ class Config:
     frame_guidance: GuidanceConfig = decides("latents", FRAME_GUIDANCE, "of the method frame_guidance")
     sketch: SketchConfig = decides(
         "latents", SketchConfig(), "the two clocks of the method sketch", later=True
+    )
+    conditioned: ConditionedConfig = decides(
+        "latents", ConditionedConfig(), "of the method conditioned", later=True
     )
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
 

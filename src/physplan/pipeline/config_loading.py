@@ -26,6 +26,7 @@ from physplan.settings import problem
 T = TypeVar("T")
 _NOT_SETTINGS = ("about", "needs")
 MAX_FILE, MAX_VALUES = 1_000_000, 10_000  # bytes of a config file; values that it stands for
+OLD_NAMES = {"draws": "noise_order"}  # of settings in files and run folders of before
 
 
 class ConfigError(PhysPlanError):
@@ -134,6 +135,7 @@ def read(kind: type[T], value: Any, *, base: T | None = None, at: str) -> T:
     changes = {}
     for name, entry in value.items():
         here = f"{at}.{name}" if at else str(name)
+        name = str(name) if name in fields else OLD_NAMES.get(str(name), str(name))
         if name not in fields:
             raise ConfigError(f"There is no setting {here}. {did_you_mean(str(name), fields)}")
         changes[name] = _read_value(hints[name], entry, getattr(base, name, None), here)

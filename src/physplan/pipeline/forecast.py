@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from physplan.calls.outlay import Outlay, outlay
 from physplan.graph import EventChain
 from physplan.keyframes.registry import EDITORS
 from physplan.machine import Missing
+from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.methods import guidance_of
 from physplan.pipeline.run import Run, recorded_settings
 from physplan.pipeline.stage_keys import deciding_settings
 from physplan.pipeline.video_models import video_model
+from physplan.presets import PRESETS
 from physplan.reasoning.registry import REASONERS
 from physplan.runs import layout
 
@@ -36,7 +40,8 @@ class Forecast:
     work: tuple[Work, ...]
     events: int
     known_events: bool
-    memory: MemoryEstimate | None
+    memory: MemoryEstimate | None  # of the sampling
+    stages: Mapping[str, float] = field(default_factory=dict)  # GB on a GPU, where a preset is used as it is
     missing: tuple[Missing, ...] = ()  # here, of what the run needs
 
     @property
@@ -49,7 +54,7 @@ class Forecast:
         return None if None in prices else sum(price or 0.0 for price in prices)
 
 
-def forecast(run: Run) -> Forecast:
+def forecast(run: Run, *, with_memory: bool = True) -> Forecast:
     """The number of events is known once there is a plan; before that, the usual number is assumed."""
     chain = run.plan or _planned(run)
     events = len(chain.events) if chain else USUAL_EVENTS
@@ -61,7 +66,11 @@ def forecast(run: Run) -> Forecast:
         done = same and run.folder.record(stage) is not None
         work.append(_work(run, stage, events, done))
     return Forecast(
-        work=tuple(work), events=events, known_events=chain is not None, memory=memory_needed(run, events)
+        work=tuple(work),
+        events=events,
+        known_events=chain is not None,
+        memory=memory_needed(run, events) if with_memory else None,
+        stages=preset_stages(run),
     )
 
 
@@ -112,6 +121,8 @@ def _work(run: Run, stage: str, events: int, done: bool) -> Work:
             repeats = sum(guidance.schedule.at(n) for n in range(steps))
         most = "at most " if run.steered and guidance.until == "satisfied" else ""
         what = f"{steps} steps of {video.model} with {most}{repeats} guided repeats, seed {run.inputs.seed}"
+        if run.conditioned:
+            what = f"{steps} steps of {video.model}, given the keyframes, seed {run.inputs.seed}"
         if run.inputs.attempts > 1:
             what += f", at most {run.inputs.attempts} attempts"
     elif stage == "sketch":
@@ -124,12 +135,33 @@ def _work(run: Run, stage: str, events: int, done: bool) -> Work:
     return Work(stage=stage, what=what, done=done, calls=cost.calls, usd=cost.usd)
 
 
+def preset_stages(run: Run) -> Mapping[str, float]:
+    """The preset's own figures, where nothing that decides them was changed; else {}."""
+    config, needs = run.config, PRESETS.get(run.config.preset)
+    if needs is None or not needs.stages or run.inputs.method != config.method:
+        return {}
+    own = with_defaults(load_config(config.preset))
+    same = all(
+        getattr(config, part) == getattr(own, part)
+        for part in ("method", "video", "perception", "editor", "guidance", "conditioned")
+    )
+    kept = ("keep_models", "encoders", "offload", "checkpointing", "keep_encoders")
+    same = same and all(getattr(config.runtime, name) == getattr(own.runtime, name) for name in kept)
+    return needs.stages if same else {}
+
+
 def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None:
     """None where that is nothing to speak of."""
+    if "latents" not in run.stages:
+        return None
     video = run.config.video
-    return video_model(video.model).memory(
+    needed = video_model(video.model).memory(
         video,
         mode=run.config.guidance.gradient if run.steered else "none",
         checkpointing=run.config.runtime.checkpointing,
         events=events,
+        keyframes=events if run.conditioned else 0,
+        offload=run.config.runtime.offload,
     )
+    elsewhere = needed is not None and run.config.runtime.encoders == "cpu"
+    return replace(needed, encoders=0) if needed is not None and elsewhere else needed

@@ -1,18 +1,27 @@
-"""Every method that a run knows by name: guidance's, and those that start from the sketch."""
+"""Every method that a run knows by name: guidance's, and those that need no gradient."""
 
 from __future__ import annotations
 
 from physplan.guidance.config import GuidanceConfig
+from physplan.guidance.methods import FRAME_GUIDANCE, FRAME_GUIDANCE_WAN, method_config
 from physplan.guidance.methods import METHODS as GUIDANCE_METHODS
-from physplan.guidance.methods import method_config
 from physplan.pipeline.config import Config
+from physplan.video.published import PUBLISHED
 
 SKETCH, STORYBOARD = "sketch", "storyboard"  # a video model takes the sketch; the sketch is the video
 SKETCHED = (SKETCH, STORYBOARD)
-METHODS = (*GUIDANCE_METHODS, *SKETCHED)
+CONDITIONED = "conditioned"  # a video model is given the keyframes as pictures
+METHODS = (*GUIDANCE_METHODS, *SKETCHED, CONDITIONED)
 
 
 def guidance_of(method: str, config: Config) -> GuidanceConfig:
-    """The guidance of a method; those that start from the sketch have none."""
-    name = "base" if method in SKETCHED else method
-    return method_config(name, physplan=config.guidance, frame_guidance=config.frame_guidance)
+    """The guidance of a method; those that need no gradient have none."""
+    name = "base" if method in (*SKETCHED, CONDITIONED) else method
+    frame_guidance = config.frame_guidance
+    if frame_guidance == FRAME_GUIDANCE and _is_wan(config.video.model):  # as its own code has it there
+        frame_guidance = FRAME_GUIDANCE_WAN
+    return method_config(name, physplan=config.guidance, frame_guidance=frame_guidance)
+
+
+def _is_wan(model: str) -> bool:
+    return model in PUBLISHED and PUBLISHED[model].pipeline.startswith("Wan")

@@ -23,10 +23,16 @@ from physplan.pipeline.events import OnEvent, silent
 from physplan.pipeline.failure import record_failure
 from physplan.pipeline.forecast import Forecast, forecast
 from physplan.pipeline.methods import STORYBOARD
-from physplan.pipeline.requirements import check_names, check_prompt, missing, require, stages_to_do
+from physplan.pipeline.requirements import (
+    check_names,
+    check_prompt,
+    check_video,
+    missing,
+    require,
+    stages_to_do,
+)
 from physplan.pipeline.result import Cost, OutputType, Result, collect
 from physplan.pipeline.run import AnyPicture, Run, begin, check_folder, prepare_run
-from physplan.pipeline.video_models import video_model
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder, layout
 
@@ -77,6 +83,35 @@ class PhysPlan:
             self._do(run, "keyframes")
             return tuple(layout.load_keyframes(run.folder.path))
 
+    def sketch(
+        self, image: AnyPicture, prompt: str | None = None, *,
+        plan: EventChain | str | os.PathLike[str] | None = None,
+        keyframes: Sequence[AnyPicture] | None = None,
+        output_dir: str | os.PathLike[str], redo: bool = False, on_event: OnEvent = silent,
+    ) -> Path:  # fmt: skip
+        """The plan as a crude animation, from its keyframes. No video model is loaded."""
+        given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan, "keyframes": keyframes}
+        with self._run(output_dir, redo, on_event, upto="sketch", **given) as run:
+            self._do(run, "sketch")
+            return run.folder / layout.SKETCH
+
+    def redraw(
+        self, image: AnyPicture, plan: EventChain | str | os.PathLike[str], event: int, *, seed: int,
+        output_dir: str | os.PathLike[str],
+    ) -> Image.Image:  # fmt: skip
+        """The keyframe of one event, counted from 1, with another seed; nothing of the run is changed."""
+        run = prepare_run(
+            RunFolder(output_dir), self.config, self.backends, image=image, prompt=None, plan=plan
+        )
+        assert run.plan is not None
+        if not 1 <= event <= len(run.plan.events):
+            raise PhysPlanError(f"The plan has {len(run.plan.events)} events: there is no keyframe {event}.")
+        from physplan.pipeline.stages import make_keyframes
+
+        config = load_config(self.config, {"editor.seed": seed})
+        drawn = make_keyframes(config, self.backends, run.frame, run.plan, calls=run.calls, only=[event - 1])
+        return drawn.images[0]
+
     def generate(
         self,
         image: AnyPicture,
@@ -84,7 +119,7 @@ class PhysPlan:
         *,
         plan: EventChain | str | os.PathLike[str] | None = None,
         keyframes: Sequence[AnyPicture] | None = None,
-        method: str = "physplan",
+        method: str | None = None,
         generator: torch.Generator | None = None,
         seed: int | None = None,
         attempts: int = 1,
@@ -102,10 +137,11 @@ class PhysPlan:
         num_inference_steps, guidance_scale, negative_prompt, fps. Of `generator` the seed counts. With
         `attempts`, further seeds are sampled until the verdict holds, or the best is kept. `with_base` makes
         the video model's own video too, for the report. What another run's folder, `reuse`, holds of the same
-        plan and keyframes is not made again.
+        plan and keyframes is not made again. Without a `method`, the preset's own is used.
         """
         if output_type not in ("pt", "np", "pil"):
             raise PhysPlanError(f"output_type is {output_type!r}: use 'pt', 'np' or 'pil'.")
+        method = method or self.config.method
         if with_base and (method in ("base", STORYBOARD) or output_dir is None):
             raise PhysPlanError(
                 "The base model's video is shown beside that of another method, in the report: give a method "
@@ -158,18 +194,19 @@ class PhysPlan:
         *,
         output_dir: str | os.PathLike[str],
         redo: bool = False,
+        with_memory: bool = True,
         **given: Any,
     ) -> Forecast:
         """What `generate` would do, call, pay and need; what it would refuse is refused, what this machine
-        lacks is named."""
+        lacks is named. To estimate the memory of a large model takes a minute: `with_memory`."""
         run = prepare_run(
             RunFolder(output_dir), self.config, self.backends, image=image, prompt=prompt, **given
         )
         check_folder(run, redo=redo)
         check_names(run.config)
         check_prompt(run, stages_to_do(run))
-        video_model(run.config.video.model).check_size(run.config.video)
-        return replace(forecast(run), missing=tuple(missing(run, stages_to_do(run))))
+        check_video(run)
+        return replace(forecast(run, with_memory=with_memory), missing=tuple(missing(run, stages_to_do(run))))
 
     def config_for(self, overrides: Mapping[str, Any]) -> Config:
         """The config of one call: `num_frames=25` stands for `video.num_frames`."""

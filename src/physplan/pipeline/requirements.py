@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from physplan import machine
 from physplan.calls.outlay import CallsOut
 from physplan.calls.providers import find_provider
 from physplan.errors import PhysPlanError
+from physplan.extras import install_command
 from physplan.keyframes.registry import EDITORS
 from physplan.machine import Missing
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
 from physplan.pipeline.config import Config
 from physplan.pipeline.defaults import check_device
-from physplan.pipeline.forecast import check_fits
+from physplan.pipeline.forecast import check_fits, preset_stages
 from physplan.pipeline.run import Run
 from physplan.pipeline.video_models import video_model
+from physplan.presets import WEIGHTS
 from physplan.reasoning.registry import REASONERS
 from physplan.registry import Registry
 from physplan.runs import layout
@@ -28,12 +31,20 @@ def require(run: Run, *, upto: layout.StageName | None = None) -> None:
     todo = stages_to_do(run, upto)
     check_prompt(run, todo)
     if "latents" in todo:
-        video_model(run.config.video.model).check_size(run.config.video)
+        check_video(run)
     if lacking := list(missing(run, todo)):
         listed = "; ".join(f"{item.what} ({item.fix})" for item in lacking)
         raise PhysPlanError(f"This run cannot begin here: it lacks {listed}.")
     if "latents" in todo:
         check_fits(run)
+
+
+def check_video(run: Run) -> None:
+    """Refuse a size or a method that the video model is known not to take."""
+    model, video = video_model(run.config.video.model), run.config.video
+    model.check_size(video)
+    if run.conditioned:
+        model.check_keyframes(video)
 
 
 def check_names(config: Config) -> None:
@@ -73,13 +84,33 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
     if not config.runtime.offline:
         found = [item for caller in callers for item in _of_caller(*caller, config.runtime.allow_hosts)]
         yield from dict.fromkeys(found)
+    named = [*hub_names(run, todo), *([config.video.source or ""] if "latents" in todo else [])]
+    yield from filter(None, (machine.no_folder(name) for name in dict.fromkeys(named) if name))
+    if not config.runtime.local_files_only:
+        yield from (machine.gated(name) for name in hub_names(run, todo) if machine.asks_for_access(name))
     try:
         check_device(config.runtime.device)
     except PhysPlanError as error:
         yield Missing("gpu", config.runtime.device, str(error).rstrip("."))
         return
-    if "latents" in todo:
+    on_gpu, stages = config.runtime.device.startswith("cuda"), preset_stages(run)
+    if on_gpu and stages:
+        yield from _card(run, max(stages.values()))
+    elif "latents" in todo:
         yield from _memory(run)
+
+
+def hub_names(run: Run, todo: list[layout.StageName]) -> list[str]:
+    """The weights on the hub that these stages load, as far as settings name them."""
+    config, parts = run.config, list[Mapping[str, Any]]()
+    seen = config.perception
+    if "keyframes" in todo:
+        parts.append(config.editor.options)
+    if {"keyframes", "evidence"} & set(todo):
+        parts += [seen.segmenter.options, seen.depth.options]
+    if "latents" in todo and run.steered:
+        parts.append(seen.encoder.options)
+    return [str(options[name]) for options in parts for name in WEIGHTS if name in options]
 
 
 def _of_caller(
@@ -92,7 +123,7 @@ def _of_caller(
     provider = find_provider(described.provider)
     module = {"gemini": "google.genai"}.get(provider.name, provider.name)
     if not machine.has_module(module):
-        yield Missing("extra", f"the package {module}", f"install PhysPlan with its extra [{provider.name}]")
+        yield Missing("extra", f"the package {module}", install_command(provider.name))
     url = base_url or provider.chosen_url or described.url or provider.url
     keys = described.keys(base_url)
     if not keys:
@@ -103,6 +134,14 @@ def _of_caller(
     if not any(machine.has_key(key) for key in keys):
         fix = f"set {keys[0]}, or {keys[0]}_FILE to the file that holds it"
         yield Missing("key", f"the key {' or '.join(keys)}", fix)
+
+
+def _card(run: Run, needed: float) -> Iterator[Missing]:
+    """The preset's one figure against the whole card."""
+    here = machine.gpus()[int(run.config.runtime.device.partition(":")[2] or 0)]["memory_gb"]
+    if here < needed:
+        preset, fix = run.config.preset, f"this card has {here:.1f}; physplan doctor names a preset for it"
+        yield Missing("memory", f"a card with {needed:.1f} GB for the preset {preset}", fix)
 
 
 def _memory(run: Run) -> Iterator[Missing]:

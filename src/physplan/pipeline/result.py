@@ -16,6 +16,7 @@ from PIL import Image
 from physplan.calls.ledger import Ledger, Totals
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
+from physplan.origin.record import TAG
 from physplan.runs import RunFolder, layout
 from physplan.runs.records import Attempt
 from physplan.runs.verdicts import verdict_of
@@ -50,6 +51,7 @@ class Result:
     fps: float
     attempts: tuple[Attempt, ...] = ()  # with their verdicts, when several were asked for
     verdict: Checked = field(default_factory=lambda: NotChecked(reason="nobody has looked at it"))
+    tags: Mapping[str, str] = field(default_factory=dict)  # what the video's file says of it
 
     @property
     def repeats(self) -> int:
@@ -77,7 +79,7 @@ class Result:
             with atomic_path(target) as temporary:
                 shutil.copyfile(self.folder / layout.VIDEO, temporary)
         elif target.suffix in (".mp4", ".mkv"):
-            write_video(target, self._frames(), fps=self.fps)
+            write_video(target, self._frames(), fps=self.fps, tags=self.tags)
         else:
             raise PhysPlanError(f"{target} is no name of a video: let it end in .mp4 or .mkv.")
         return target
@@ -120,6 +122,7 @@ def collect(run: Run, output_type: OutputType, *, keep: bool) -> Result:
         fps=video.fps,
         attempts=layout.load_attempts(folder),
         verdict=verdict_of(run.folder),
+        tags={name: text for name, text in video.tags.items() if name == TAG},
     )
 
 

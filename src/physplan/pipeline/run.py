@@ -23,7 +23,7 @@ from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, Inputs
 from physplan.pipeline.config_loading import to_plain
 from physplan.pipeline.events import OnEvent, RunEvent, Tell, silent
-from physplan.pipeline.methods import METHODS, SKETCHED, STORYBOARD, guidance_of
+from physplan.pipeline.methods import CONDITIONED, METHODS, SKETCHED, STORYBOARD, guidance_of
 from physplan.pipeline.stage_keys import deciding_settings, differences, digest
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import check_frames, check_prompt
@@ -74,12 +74,19 @@ class Run:
     @property
     def steered(self) -> bool:
         """Whether it follows it by gradients."""
-        return self.guided and self.inputs.method not in SKETCHED
+        return self.guided and self.inputs.method not in (*SKETCHED, CONDITIONED)
+
+    @property
+    def conditioned(self) -> bool:
+        """Whether its video model is given the keyframes."""
+        return self.inputs.method == CONDITIONED
 
     @property
     def from_sketch(self) -> bool:
         """Whether its video begins with the sketch, or is it."""
         method = self.inputs.method
+        if self.conditioned:
+            return self.config.conditioned.start == "sketch"
         return method in SKETCHED or (self.steered and guidance_of(method, self.config).start == "sketch")
 
     @property
@@ -117,13 +124,13 @@ def prepare_run(
     plan: EventChain | str | os.PathLike[str] | None = None,
     keyframes: Sequence[AnyPicture] | None = None,
     seed: int = 0,
-    method: str = "physplan",
+    method: str | None = None,
     attempts: int = 1,
     on_event: OnEvent = silent,
 ) -> Run:
     """Everything that can be wrong with what was given is found here."""
     picture = Picture.of(image)
-    video = config.video
+    video, method = config.video, method or config.method
     frames = check_frames(video.num_frames or 0)
     frame, fit = fit_picture(picture.image, width=video.width or 0, height=video.height or 0, mode=video.fit)
     chain = read_plan(plan, picture, Picture.of(frame), frames) if plan is not None else None
@@ -153,7 +160,7 @@ def prepare_run(
         prompt=prompt,
         plan=digest(chain.to_json()) if chain else None,
         prompts=str(PromptSet.read(config.reasoner.prompts).version) if config.reasoner.prompts else None,
-        keyframes=_picture_digest(drawn) if drawn else None,
+        keyframes=picture_digest(drawn) if drawn else None,
         seed=seed,
         method=method,
         attempts=attempts,
@@ -190,7 +197,7 @@ def read_keyframes(
     return tuple(fit_keyframe(Picture.of(image).image, size) for image in keyframes)
 
 
-def _picture_digest(pictures: Sequence[Image.Image]) -> str:
+def picture_digest(pictures: Sequence[Image.Image]) -> str:
     return hashlib.sha256("".join(Picture.of(one).sha256 for one in pictures).encode()).hexdigest()
 
 
@@ -219,7 +226,8 @@ def begin(run: Run, *, redo: bool) -> None:
         ]
         folder.forget([*reversed(stale)])
         RunFolder(folder / layout.BASE).forget([*reversed(layout.STAGES)])  # it is beside another run's
-        (folder / layout.REPORT).unlink(missing_ok=True)
+        for made in (layout.REPORT, layout.SIGNED):
+            (folder / made).unlink(missing_ok=True)
     (folder / layout.FAILURE).unlink(missing_ok=True)
     # First of all files: it is what makes the folder ours.
     write_json(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from physplan.sketch import Sketch, make_sketch
 from physplan.sketch.sampling import clocks_of, sample_from_sketch, sketch_start
 from physplan.video.checkpoint import Checkpoint
 from physplan.video.frames import FrameLayout
+from physplan.video.given import GivenFrame, settle
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan.video.sampling import sample
 
@@ -55,16 +56,19 @@ def make_latents(
     seed: int,
     guided_by: Guide | None = None,
     sketch: Sketch | None = None,
+    keyframes: Sequence[GivenFrame] = (),
     tell: Tell = say_nothing,
     preview: Path | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Sampled:
     """`preview` is a picture that is refreshed on the way; from `checkpoint` a sampling that was cut off
     goes on. From a `sketch` it starts with the two clocks; guidance that wants one and is given none makes
-    it."""
+    it. `keyframes` are given to a model that takes them, each at the nearest place it has."""
     model = backends.video
     generator = torch.Generator().manual_seed(seed)
-    conditioning = prepare(model, config.video, frame, prompt, generator)
+    given, moved = _settled(model, config.video, keyframes)
+    told = (*getattr(model, "notes", ()), *moved)
+    conditioning = prepare(model, config.video, frame, prompt, generator, given)
     if guided_by is None:
         if sketch is None:
             latents = _unguided(model, conditioning, generator, tell, checkpoint)
@@ -80,7 +84,7 @@ def make_latents(
                 checkpoint=checkpoint,
             )
         losses = {"ended": "finished", "skipped": {}, "repeats": 0, "planned_repeats": 0, "steps": []}
-        return Sampled(latents=latents, layout=conditioning.layout, losses=losses)
+        return Sampled(latents=latents, layout=conditioning.layout, losses=losses, notes=told)
     chain, evidence, guidance = guided_by.chain, guided_by.evidence, guided_by.config
     start = None
     if guidance.start == "sketch":
@@ -103,7 +107,7 @@ def make_latents(
         checkpoint=checkpoint,
         start=start,
     )
-    notes = [] if result.ended == "finished" else [f"sampling was {result.ended}"]
+    notes = list(told) + ([] if result.ended == "finished" else [f"sampling was {result.ended}"])
     notes += [f"{what} ({times} times)" for what, times in result.skipped().items()]
     return Sampled(
         latents=result.latents,
@@ -115,8 +119,23 @@ def make_latents(
     )
 
 
+def _settled(
+    model: VideoModel, video: VideoConfig, keyframes: Sequence[GivenFrame]
+) -> tuple[tuple[GivenFrame, ...], tuple[str, ...]]:
+    if not keyframes:
+        return (), ()
+    size = {"height": video.height or 0, "width": video.width or 0, "num_frames": video.num_frames or 0}
+    places = model.keyframe_places(model.check_size(**size))
+    return settle(keyframes, places) if places else (tuple(keyframes), ())  # refused by the model, then
+
+
 def prepare(
-    model: VideoModel, video: VideoConfig, image: Image.Image, prompt: str, generator: torch.Generator
+    model: VideoModel,
+    video: VideoConfig,
+    image: Image.Image,
+    prompt: str,
+    generator: torch.Generator,
+    keyframes: Sequence[GivenFrame] = (),
 ) -> Conditioning:
     """A run with the settings of a config that has its defaults."""
     return model.prepare(
@@ -132,6 +151,7 @@ def prepare(
         eta=video.eta or 0.0,
         fps=video.fps,
         generator=generator,
+        keyframes=keyframes,
     )
 
 

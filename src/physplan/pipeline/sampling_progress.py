@@ -18,7 +18,7 @@ from physplan.pipeline.events import Tell
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan.video.sheets import Frames, contact_sheet
 
-PREVIEW_EVERY = 2.0  # seconds between two previews on disk, or twenty times what one takes
+PREVIEW_EVERY = 1.5  # seconds between two previews on disk, or eight times what one takes
 
 
 class SamplingProgress:
@@ -81,7 +81,7 @@ class SamplingProgress:
         ]
         contact_sheet(rows, path, columns=len(wanted), title=self.chain.prompt)
         took = time.monotonic() - now
-        self._next_preview = now + max(PREVIEW_EVERY, 20 * took)
+        self._next_preview = now + max(PREVIEW_EVERY, 8 * took)
 
     @torch.no_grad()
     def _decode(self, clean: Tensor) -> dict[int, Tensor]:

@@ -64,6 +64,7 @@ def make_keyframes(
     calls: Path | None = None,
     store: Path | None = None,
     on_keyframe: Callable[[Keyframe], None] | None = None,
+    only: Sequence[int] | None = None,
 ) -> Drawn:
     """A picture of each state, by `editor` (where none is given, the config's); or `given`, and judged."""
     wanted = config.editor
@@ -83,6 +84,7 @@ def make_keyframes(
         settings=RenderSettings(redraws=wanted.redraws, check=wanted.check),
         store=store,
         on_keyframe=on_keyframe,
+        only=only,
         **eyes,
     )
     return Drawn(first=first, keyframes=keyframes)

@@ -23,6 +23,7 @@ from physplan.pipeline.checking import check_video
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.forecast import memory_needed
 from physplan.pipeline.methods import STORYBOARD, guidance_of
+from physplan.pipeline.origins import origin_of, write_told
 from physplan.pipeline.planning import make_plan
 from physplan.pipeline.run import Run
 from physplan.pipeline.sampling import Guide, make_latents
@@ -34,7 +35,8 @@ from physplan.sketch import Sketch, make_sketch
 from physplan.tensors import save_tensors
 from physplan.video.checkpoint import CheckpointFile
 from physplan.video.decoding import load_latents, save_latents
-from physplan.video.files import run_metadata, write_video
+from physplan.video.files import write_video
+from physplan.video.given import GivenFrame
 from physplan.video.sheets import Frames, contact_sheet
 from physplan.video.watching import to_watch
 
@@ -213,6 +215,7 @@ def _latents(run: Run) -> Made:
         seed=run.inputs.seed,
         guided_by=guided_by,
         sketch=sketch,
+        keyframes=_given_frames(run) if run.conditioned else (),
         tell=tell,
         preview=run.folder / layout.PREVIEW,
         checkpoint=checkpoint,
@@ -249,6 +252,14 @@ def _sketch(run: Run) -> Made:
     return files, list(sketch.notes)
 
 
+def _given_frames(run: Run) -> list[GivenFrame]:
+    anchors = load_plan(run).anchors
+    return [
+        GivenFrame(frame=anchor, image=image)
+        for anchor, image in zip(anchors, load_keyframes(run), strict=True)
+    ]
+
+
 def _sketch_of(run: Run) -> Sketch:
     if run.sketched:
         return run.sketched.pop()
@@ -269,12 +280,11 @@ def _video(run: Run) -> Made:
 
 def _write_video(run: Run, frames: Tensor) -> Made:
     shown = _as_given(run, frames)
-    about = {"method": run.inputs.method, "prompt": run.inputs.prompt, "video": run.config.video.model}
-    metadata = run_metadata(seed=run.inputs.seed, preset=run.config.preset, **about)
+    origin = origin_of(run, shown)
     video, exact = run.folder / layout.VIDEO, run.folder / layout.EXACT_VIDEO
     # One to look at, one without loss: what is measured must be neither the codec's nor the enlargement's.
     for path, pixels in ((video, to_watch(shown)), (exact, shown)):
-        write_video(path, pixels, fps=run.config.video.fps or 8, metadata=metadata)
+        write_told(path, pixels, origin)
     strip = run.folder / layout.STRIP
     rows: list[tuple[str, Frames]] = [("video", shown)]
     if run.inputs.method != STORYBOARD and (run.folder / layout.SKETCH).exists():
@@ -335,14 +345,18 @@ def _sampled_from(run: Run) -> list[Path]:
     return [run.folder / layout.PLAN, run.folder / layout.EVIDENCE] if run.guided else []
 
 
+def _given_to_sampling(run: Run) -> list[Path]:
+    return [*_sampled_from(run), *(_keyframe_files(run)[1:] if run.conditioned else [])]
+
+
 PLAN = Stage("plan", _plan, lambda run: [], own_hand=True)
 KEYFRAMES = Stage(
     "keyframes", _keyframes, lambda run: [run.folder / layout.PLAN], own_hand=True, last_use_of=("editor",)
 )
 EVIDENCE = Stage("evidence", _evidence, _keyframe_files, last_use_of=("segmenter",))
 SKETCH = Stage("sketch", _sketch, _sampled_from, leaf=True)
-LATENTS = Stage("latents", _latents, _sampled_from)
-VIDEO = Stage("video", _video, lambda run: [run.folder / layout.LATENTS])
+LATENTS = Stage("latents", _latents, _given_to_sampling)
+VIDEO = Stage("video", _video, lambda run: [run.folder / layout.LATENTS], last_use_of=("video", "encoder"))
 VERDICT = Stage("verdict", _verdict, _judged_from)
 BY_NAME = {stage.name: stage for stage in (PLAN, KEYFRAMES, EVIDENCE, SKETCH, LATENTS, VIDEO, VERDICT)}
 STORYBOARDED = Stage("video", _storyboard, _sampled_from)

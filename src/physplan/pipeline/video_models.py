@@ -33,8 +33,19 @@ class KnownVideoModel(Protocol):
         """Refuse a size that is known to be impossible, before anything is loaded."""
         ...
 
+    def check_keyframes(self, video: VideoConfig) -> None:
+        """Refuse a model that is known to take none."""
+        ...
+
     def memory(
-        self, video: VideoConfig, *, mode: GradientMode, checkpointing: bool, events: int
+        self,
+        video: VideoConfig,
+        *,
+        mode: GradientMode,
+        checkpointing: bool,
+        events: int,
+        keyframes: int = 0,
+        offload: str = "none",
     ) -> MemoryEstimate | None:
         """The estimated peak of sampling; None where that is nothing to speak of."""
         ...
@@ -57,10 +68,22 @@ class Published:
     def check_size(self, video: VideoConfig) -> None:
         """The estimate of memory does: it runs the model on shapes."""
 
+    def check_keyframes(self, video: VideoConfig) -> None:
+        """Of a folder, the estimate of memory does."""
+        if video.source is None and self.model.keyframes == "none":
+            raise PhysPlanError(_no_keyframes(video.model))
+
     def memory(
-        self, video: VideoConfig, *, mode: GradientMode, checkpointing: bool, events: int
+        self,
+        video: VideoConfig,
+        *,
+        mode: GradientMode,
+        checkpointing: bool,
+        events: int,
+        keyframes: int = 0,
+        offload: str = "none",
     ) -> MemoryEstimate:
-        return _estimate(video, mode, checkpointing, events)
+        return _estimate(video, mode, checkpointing, events, keyframes, offload)
 
     def doubts(self, picture: tuple[int, int]) -> list[str]:
         return []
@@ -76,6 +99,7 @@ class Published:
             slicing=runtime.slicing,
             checkpointing=runtime.checkpointing,
             keep_encoders=runtime.keep_encoders,
+            encoders_on_cpu=runtime.encoders == "cpu",
             revision=video.revision,
             local_files_only=runtime.local_files_only,
         )
@@ -106,8 +130,18 @@ class Embedded:
                 f"{video.num_frames}."
             )
 
+    def check_keyframes(self, video: VideoConfig) -> None:
+        raise PhysPlanError(_no_keyframes("sandbox"))
+
     def memory(
-        self, video: VideoConfig, *, mode: GradientMode, checkpointing: bool, events: int
+        self,
+        video: VideoConfig,
+        *,
+        mode: GradientMode,
+        checkpointing: bool,
+        events: int,
+        keyframes: int = 0,
+        offload: str = "none",
     ) -> MemoryEstimate | None:
         return None  # less than a browser tab
 
@@ -135,6 +169,11 @@ VIDEO_MODELS: Mapping[str, KnownVideoModel] = {
 }
 
 
+def _no_keyframes(name: str) -> str:
+    able = [name for name, model in PUBLISHED.items() if model.keyframes != "none"]
+    return f"{name} takes no keyframes: use {', '.join(able)}, or the method sketch, which any model takes."
+
+
 def video_model(name: str) -> KnownVideoModel:
     if name not in VIDEO_MODELS:
         raise PhysPlanError(
@@ -145,7 +184,9 @@ def video_model(name: str) -> KnownVideoModel:
 
 
 @cache  # the networks are run on shapes: seconds that a second run with the same settings need not wait
-def _estimate(video: VideoConfig, mode: GradientMode, checkpointing: bool, events: int) -> MemoryEstimate:
+def _estimate(
+    video: VideoConfig, mode: GradientMode, checkpointing: bool, events: int, keyframes: int, offload: str
+) -> MemoryEstimate:
     from physplan.video.memory import estimate_folder, estimate_preset
 
     size = {"height": video.height, "width": video.width, "num_frames": video.num_frames}
@@ -155,6 +196,8 @@ def _estimate(video: VideoConfig, mode: GradientMode, checkpointing: bool, event
             anchors=events,
             gradient_mode=mode,
             checkpointing=checkpointing,
+            keyframes=keyframes,
+            offload=offload,
             **size,
         )
     return estimate_folder(
@@ -164,5 +207,7 @@ def _estimate(video: VideoConfig, mode: GradientMode, checkpointing: bool, event
         guidance_scale=video.guidance_scale,
         anchors=events,
         gradient_mode=mode,
+        keyframes=keyframes,
+        offload=offload,
         **size,
     )

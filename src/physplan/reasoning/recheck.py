@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from typing import Any
 
 from physplan.errors import PhysPlanError
 from physplan.foreign import read_file
@@ -22,6 +23,11 @@ def recheck(path: str | os.PathLike[str]) -> tuple[EventChain, list[str]]:
         value = parse_json(read_file(path, limit=Limits.FILE.max_bytes), Limits.FILE)
     except OSError:
         raise PhysPlanError(f"{path} cannot be read: give the plan.json of an earlier run.") from None
+    return recheck_json(value)
+
+
+def recheck_json(value: Any) -> tuple[EventChain, list[str]]:
+    """The same for a plan that was read already."""
     chain = EventChain.from_json(value, recompute=True)
     notes: list[str] = []
     for index, (event, old) in enumerate(zip(chain.events, value["events"], strict=True), start=1):

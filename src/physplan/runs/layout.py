@@ -9,6 +9,7 @@ latents.safetensors  losses.json  regions.safetensors   the sampled video, befor
 sketch.mp4  sketch.png          the plan as a crude animation; some of its frames
 times.json                      seconds of previews, backpropagation and sampling
 video.mp4  video.mkv  strip.png the video; without loss; some of its frames
+signed.mp4                      the video with content credentials: docs/responsible-use.md
 verdict.json                    whether the video shows what the plan says: docs/verify.md
 report.html  failure.json       all of it on one page; why the run did not end, if it did not
 attempts.json  attempts/seed0/ ...    what became of each attempt; each is a run of its own
@@ -59,6 +60,7 @@ LATENTS, LOSSES, REGIONS = "latents.safetensors", "losses.json", "regions.safete
 TIMES, SKETCH, SKETCH_STRIP = "times.json", "sketch.mp4", "sketch.png"
 ATTEMPTS, ATTEMPTS_FOLDER, BASE = "attempts.json", "attempts", "base"
 VIDEO, EXACT_VIDEO, STRIP, VERDICT = "video.mp4", "video.mkv", "strip.png", "verdict.json"
+SIGNED = "signed.mp4"
 REPORT, PREVIEW, LOG, LOCK = "report.html", "preview.png", "log.txt", ".lock"
 FAILURE, SAMPLING = "failure.json", "sampling.safetensors"
 CALLS, LEDGER, DRAWINGS, RECORDS = "calls", "calls/ledger.jsonl", "drawings", "stages"
@@ -66,7 +68,7 @@ FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS, ATTEMPTS
 FILES = (
     *(RUN, CONFIG, INPUT, FRAME, PLAN, UNFINISHED_PLAN, KEYFRAMES, EVIDENCE, LATENTS, LOSSES, REGIONS),
     *(TIMES, SKETCH, SKETCH_STRIP, ATTEMPTS, VIDEO, EXACT_VIDEO, STRIP, VERDICT, REPORT, PREVIEW, LOG),
-    *(LOCK, FAILURE, SAMPLING),
+    *(LOCK, FAILURE, SAMPLING, SIGNED),
 )
 
 
@@ -141,14 +143,16 @@ def load_losses(folder: Path) -> dict[str, Any]:
 
 def load_regions(folder: Path) -> dict[str, Tensor]:
     """By the terms' labels; none where the sampling was not guided."""
-    from safetensors import SafetensorError, safe_open
+    from safetensors import SafetensorError
+
+    from physplan.tensors import open_tensors
 
     path = inside(folder, REGIONS)
     if not path.exists():
         return {}
     with read_from(path):
         try:
-            with safe_open(path, "pt") as file:
+            with open_tensors(path) as file:
                 regions = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
         except SafetensorError as error:
             raise ValueError(str(error)) from None

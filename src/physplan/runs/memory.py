@@ -21,7 +21,9 @@ class PeakMemory:
             torch.cuda.reset_peak_memory_stats(device)
             return
         with suppress(OSError):  # not Linux, or not allowed: the mark stays, as said above
-            Path("/proc/self/clear_refs").write_text("5")  # lowers the mark to what is resident now
+            Path("/proc/self/clear_refs").write_text(
+                "5", encoding="utf-8"
+            )  # lowers the mark to what is resident now
 
     def bytes(self) -> int | None:
         """None where nobody counts (Windows)."""

@@ -53,6 +53,7 @@ class SandboxVideo(CogVideoX):
 
     name = "sandbox"
     preview_length = 2
+    has_eta = True  # chosen for it; the library's CogVideoX draws no noise in its steps
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:

@@ -44,6 +44,7 @@ class Clocks:
 CLOCKS: Mapping[str, Clocks] = {
     "cogvideox": Clocks(weak=0.08, strong=0.18),
     "wan": Clocks(weak=0.06, strong=0.14),
+    "wan-vace": Clocks(weak=0.06, strong=0.14),
     "ltx": Clocks(weak=0.06, strong=0.14),
     "svd": Clocks(weak=0.32, strong=0.42),
     "sandbox": Clocks(weak=0.4, strong=0.9),

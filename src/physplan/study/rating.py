@@ -25,8 +25,8 @@ from physplan.graph.parsing import parse_json
 from physplan.runs.records import LIMITS
 from physplan.study.design import FRAMES, VIDEOS
 from physplan.study.media import copy_video
-from physplan.study.session import Refused
 from physplan.study.store import Database
+from physplan.web.server import Refused
 
 FILE, VERSION = "rating.json", 1
 RATERS, TOGETHER = ("1", "2"), "together"

@@ -1,55 +1,21 @@
-"""The study over HTTP, with the standard library: a page, its files, and four small JSON requests.
-
-Only files that the study names are sent, by an exact look-up: a path is never put together from a request.
-"""
+"""The study over HTTP: its page, its files, and four small JSON requests."""
 
 from __future__ import annotations
 
-import hmac
-import json
-import re
 import secrets
-import socket
-import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Protocol
-from urllib.parse import SplitResult, urlsplit
 
 from physplan.errors import PhysPlanError
 from physplan.foreign import inside
 from physplan.study.design import VOTES, load_study
 from physplan.study.rating import RatingSession, RatingStore, is_rating, load_rating
-from physplan.study.session import Refused, Session
+from physplan.study.session import Session
 from physplan.study.store import Database, VoteStore
+from physplan.web.server import Answering, PageServer, Site, is_loopback, link, listen
 
-MAX_BODY = 16_384
-CHUNK = 1 << 16
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
-}
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".mp4": "video/mp4",
-    ".jpg": "image/jpeg",
-    ".png": "image/png",
-}
+__all__ = ["PAGE", "RATERS", "StudyServer", "link", "open_server", "page_file"]
+StudyServer = PageServer
 SHARED = ("page.css", "common.js", "icon.svg")
 PAGE = ("index.html", "page.js", *SHARED)
 RATERS = ("raters.html", "raters.js", *SHARED)
@@ -57,179 +23,6 @@ RATERS = ("raters.html", "raters.js", *SHARED)
 
 def page_file(name: str) -> bytes:
     return resources.files("physplan.study").joinpath("page", name).read_bytes()
-
-
-class Answering(Protocol):
-    def answer(self, what: str, given: Mapping[str, Any]) -> dict[str, Any]: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Site:
-    """What is served: the page's own files from memory, the study's from its folder, all by name."""
-
-    session: Answering
-    key: str  # of the link, where others than this machine can reach it; else empty
-    page: Mapping[str, bytes]  # the first is the page itself
-    media: Mapping[str, Path]
-
-    @property
-    def start(self) -> str:
-        return next(iter(self.page))
-
-
-class StudyServer(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, address: tuple[str, int], site: Site) -> None:
-        self.site = site
-        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        super().__init__(address, Handler)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A page that was closed in the middle of a video is no error; others are told without an address."""
-        error = sys.exception()
-        if not isinstance(error, OSError):
-            print(f"physplan: a request failed ({error!r}).", file=sys.stderr)
-
-    @property
-    def port(self) -> int:
-        return int(self.server_address[1])
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: StudyServer
-    protocol_version = "HTTP/1.1"
-    server_version, sys_version = "study", ""
-    timeout = 60  # seconds without a word from the browser
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """No log: it would hold network addresses, and the study keeps none."""
-
-    def do_GET(self) -> None:
-        if not self._known_host():
-            return self._fail(421, "This address is not the study's.")
-        name = self._name()
-        site = self.server.site
-        if name is None:
-            return self._fail(404, "There is nothing here. Use the whole link of the study.")
-        if (own := name or site.start) in site.page:
-            return self._send(200, site.page[own], TYPES[Path(own).suffix])
-        if name in site.media:
-            return self._send_file(site.media[name])
-        return self._fail(404, "There is nothing here.")
-
-    do_HEAD = do_GET
-
-    def do_POST(self) -> None:
-        """Refusals close the connection: what was sent along is not read."""
-        if not self._known_host() or not self._same_origin():
-            return self._fail(403, "Only the study's own page may send this.", close=True)
-        name = self._name()
-        if name is None or not name.startswith("api/"):
-            return self._fail(404, "There is nothing here.", close=True)
-        if self.headers.get_content_type() != "application/json":
-            return self._fail(415, "Send JSON.", close=True)
-        length = self.headers.get("Content-Length", "")
-        if not re.fullmatch(r"[0-9]{1,9}", length) or "Transfer-Encoding" in self.headers:
-            return self._fail(411, "Say how long the request is.", close=True)
-        if int(length) > MAX_BODY:
-            return self._fail(413, f"A request has at most {MAX_BODY} bytes.", close=True)
-        try:
-            given = json.loads(self.rfile.read(int(length)))
-            if not isinstance(given, dict):
-                raise Refused("A request is a JSON object.")
-            answer = self.server.site.session.answer(name.removeprefix("api/"), given)
-        except (ValueError, RecursionError):
-            return self._fail(400, "This is no JSON.", close=True)
-        except Refused as error:
-            return self._fail(400, str(error))
-        return self._send(200, json.dumps(answer).encode(), "application/json")
-
-    def _name(self) -> str | None:
-        """The path below the link's key; None where the key is wrong."""
-        path = re.split("[?#]", self.path, maxsplit=1)[0]
-        key = self.server.site.key
-        if not key:
-            return path.removeprefix("/")
-        given, slash, name = path.removeprefix("/").partition("/")
-        right = hmac.compare_digest(given.encode(errors="replace"), key.encode())
-        return name if right and slash else None
-
-    def _known_host(self) -> bool:
-        """Without a key only names of this machine: a foreign name that leads here is somebody's trick."""
-        if self.server.site.key:
-            return True
-        return is_loopback(_split(f"//{self.headers.get('Host', '')}").hostname or "")
-
-    def _same_origin(self) -> bool:
-        origin = self.headers.get("Origin")
-        if self.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
-            return False
-        return origin is None or _split(origin).netloc == self.headers.get("Host", "")
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the standard library would answer with a page of its own."""
-        self._fail(code, "This request cannot be answered.", close=True)
-
-    def _fail(self, status: int, words: str, *, close: bool = False) -> None:
-        self.close_connection = self.close_connection or close
-        self._send(status, json.dumps({"error": words}).encode(), "application/json")
-
-    def _send(self, status: int, content: bytes, kind: str) -> None:
-        self._begin(status, kind, len(content), {"Cache-Control": "no-store"})
-        if self.command != "HEAD":
-            self.wfile.write(content)
-
-    def _begin(self, status: int, kind: str, length: int, more: Mapping[str, str]) -> None:
-        self.send_response(status)
-        closing = {"Connection": "close"} if self.close_connection else {}
-        described = {"Content-Type": kind, "Content-Length": str(length)}
-        for name, value in {**HEADERS, **described, **more, **closing}.items():
-            self.send_header(name, value)
-        self.end_headers()
-
-    def _send_file(self, path: Path) -> None:
-        """Whole or a part: browsers ask for parts of a video, and some play no other."""
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            start, end = _range(self.headers.get("Range", ""), size)
-            if start >= size:
-                self._begin(416, TYPES[path.suffix], 0, {"Content-Range": f"bytes */{size}"})
-                return
-            part = {"Content-Range": f"bytes {start}-{end - 1}/{size}"} if end - start < size else {}
-            more = {"Accept-Ranges": "bytes", "Cache-Control": "private, max-age=3600", **part}
-            self._begin(206 if part else 200, TYPES[path.suffix], end - start, more)
-            file.seek(start)
-            left = 0 if self.command == "HEAD" else end - start
-            while left > 0 and (chunk := file.read(min(CHUNK, left))):
-                self.wfile.write(chunk)
-                left -= len(chunk)
-
-
-def _split(address: str) -> SplitResult:
-    try:
-        return urlsplit(address)
-    except ValueError:  # such as an open bracket
-        return urlsplit("")
-
-
-def _range(header: str, size: int) -> tuple[int, int]:
-    """First byte and one past the last; everything where nothing sensible is asked for."""
-    found = re.fullmatch(r"bytes=([0-9]{0,15})-([0-9]{0,15})", header.strip())
-    if not found or not (found[1] or found[2]):
-        return 0, size
-    if not found[1]:
-        return max(size - int(found[2]), 0), size
-    end = min(int(found[2]) + 1, size) if found[2] else size
-    return (int(found[1]), end) if int(found[1]) < end or int(found[1]) >= size else (0, size)
-
-
-def is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def open_server(folder: Path, *, host: str, port: int, idle_hours: float = 24.0) -> StudyServer:
@@ -244,23 +37,16 @@ def open_server(folder: Path, *, host: str, port: int, idle_hours: float = 24.0)
         study = load_study(folder)
         store = votes = VoteStore(folder / VOTES, study.id)
         session, pages, files = Session(study, votes, idle=idle_hours * 3600), PAGE, study.files()
+    media = {name: inside(folder, name) for name in files}
     site = Site(
+        name="study",
         session=session,
         key="" if is_loopback(host) else store.remembered("key", lambda: secrets.token_urlsafe(18)),
         page={name: page_file(name) for name in pages},
-        media={name: inside(folder, name) for name in files},
+        media=media.get,
     )
     try:
-        return StudyServer((host, port), site)
-    except (OSError, OverflowError) as error:
+        return listen(host, port, site)
+    except PhysPlanError:
         store.close()
-        reason = getattr(error, "strerror", None) or error
-        raise PhysPlanError(f"{host}:{port} cannot be listened to ({reason}): give another --port.") from None
-
-
-def link(server: StudyServer, host: str) -> str:
-    """What participants open. A server that listens everywhere is named by this machine's name."""
-    everywhere = host in ("0.0.0.0", "::", "")
-    name = socket.gethostname() if everywhere else f"[{host}]" if ":" in host else host
-    path = f"{server.site.key}/" if server.site.key else ""
-    return f"http://{name}:{server.port}/{path}"
+        raise

@@ -11,10 +11,7 @@ from typing import Any
 from physplan.study.criteria import AGREE, CONSENT, CRITERIA, KEYS, WELCOME
 from physplan.study.design import Known, Study
 from physplan.study.store import Full, Participant, VoteStore
-
-
-class Refused(Exception):
-    """A request that no page of ours makes."""
+from physplan.web.server import Refused
 
 
 def texts(study: Study) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from torch import Tensor
 
-from physplan.tensors import save_tensors
+from physplan.errors import PhysPlanError
+from physplan.tensors import open_tensors, save_tensors
 
 SCHEMA = "physplan.sampling/1"
 
@@ -47,7 +48,7 @@ class CheckpointFile:
     def load(self) -> SamplingState | None:
         """None where there is none, or none of this sampling: it then begins anew."""
         try:
-            with safe_open(self.path, "pt") as file:
+            with open_tensors(self.path) as file:
                 about = file.metadata() or {}
                 if (about.get("schema"), about.get("key")) != (SCHEMA, self.key):
                     return None
@@ -60,7 +61,7 @@ class CheckpointFile:
                     record=json.loads(about["record"]),
                     tensors={name.partition(":")[2]: tensor for name, tensor in found.items()},
                 )
-        except (OSError, SafetensorError, ValueError, LookupError):
+        except (OSError, SafetensorError, ValueError, LookupError, PhysPlanError):
             return None
 
     def save(self, state: SamplingState) -> None:

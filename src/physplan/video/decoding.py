@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.tensors import save_tensors
+from physplan.tensors import open_tensors, save_tensors
 from physplan.video.frames import FrameLayout
 from physplan.video.protocol import VideoModel
 
@@ -23,7 +23,7 @@ def save_latents(path: Path, latents: Tensor, layout: FrameLayout) -> None:
 
 def load_latents(path: Path) -> tuple[Tensor, FrameLayout]:
     try:
-        with safe_open(path, "pt") as file:
+        with open_tensors(path) as file:
             header = json.loads(file.metadata()["layout"])
             if not all(isinstance(value, int) for value in header.values()):
                 raise TypeError("its layout is not of whole numbers")

@@ -23,12 +23,14 @@ import torch.nn.functional as F
 from PIL import Image
 from torch import Tensor
 
+from physplan import __version__
 from physplan.errors import PhysPlanError
 from physplan.files import TEMPORARY, atomic_path, sync_folder
 from physplan.foreign import read_file
 from physplan.pictures import open_picture
 from physplan.video.gif import add_comment, read_comment, with_palette
-from physplan.video.opened import MAX_FRAMES, decode, open_video
+from physplan.video.marks import DIGITAL_SOURCE_TYPE, MADE_BY_A_MODEL, add_xmp, xmp_packet
+from physplan.video.opened import MAX_FRAMES, decode, open_video, tags_of
 
 MAX_PIXELS = 300_000_000  # of a whole video: as floating point numbers they take 3.6 GB
 FRAMES_INDEX = "frames.json"
@@ -39,6 +41,7 @@ class Video:
     frames: Tensor  # [F, 3, H, W] in [0, 1]
     fps: float
     metadata: dict[str, Any] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)  # what else the file says, by names in small letters
 
 
 def run_metadata(*, seed: int, preset: str, **more: Any) -> dict[str, Any]:
@@ -56,23 +59,29 @@ def write_video(
     fps: float,
     lossless: bool = False,
     metadata: Mapping[str, Any] | None = None,
+    tags: Mapping[str, str] | None = None,
 ) -> None:
-    """Frames [F, 3, H, W] in [0, 1] to a file whose kind the path's suffix names."""
+    """Frames [F, 3, H, W] in [0, 1] to a file whose kind the path's suffix names, marked as made by a model.
+
+    `tags` are further texts by name; a GIF and a folder have no room for them.
+    """
     if frames.ndim != 4 or frames.shape[1] != 3 or len(frames) == 0:
         raise PhysPlanError(f"A video needs frames [F, 3, H, W], not {list(frames.shape)}.")
     pixels = (frames.detach().clamp(0, 1) * 255).round().to("cpu", torch.uint8)
     comment = json.dumps({"fps": fps, **(metadata or {})}, ensure_ascii=False)
+    tags = {"comment": comment, DIGITAL_SOURCE_TYPE: MADE_BY_A_MODEL, **(tags or {})}
     kind = Path(path).suffix.lower()
     if kind == "":
         _write_folder(Path(path), pixels, comment)
     elif kind == ".gif":
-        _encode(path, pixels, fps, comment, codec="gif", pixel_format="pal8", options={})
+        _encode(path, pixels, fps, tags, codec="gif", pixel_format="pal8", options={})
     elif kind == ".mkv" or (kind == ".mp4" and lossless):
         options = {"qp": "0", "preset": "veryfast"}
-        _encode(path, pixels, fps, comment, codec="libx264rgb", pixel_format="rgb24", options=options)
+        _encode(path, pixels, fps, tags, codec="libx264rgb", pixel_format="rgb24", options=options)
     elif kind == ".mp4":
-        options = {"crf": "17", "preset": "medium"}
-        _encode(path, pixels, fps, comment, codec="libx264", pixel_format="yuv420p", options=options)
+        # Without mbtree: it looks at memory that nobody has written, and so the same frames gave other bytes.
+        options = {"crf": "17", "preset": "medium", "mbtree": "0"}
+        _encode(path, pixels, fps, tags, codec="libx264", pixel_format="yuv420p", options=options)
     else:
         raise PhysPlanError(f"{path}: use .mp4, .mkv (lossless), .gif, or a folder for PNG frames.")
 
@@ -85,21 +94,21 @@ def read_video(path: Path) -> Video:
     with open_video(path) as container:
         stream = container.streams.video[0]
         pixels = [frame.to_ndarray(format="rgb24") for frame in decode(container, path, pixels=MAX_PIXELS)]
-        notes = container.metadata
-        metadata = _parse(notes.get("comment") or notes.get("COMMENT") or read_comment(path))
+        tags = tags_of(container)
+        metadata = _parse(tags.pop("comment", "") or read_comment(path))
         rate = stream.average_rate or stream.guessed_rate
     if not pixels or any(frame.shape != pixels[0].shape for frame in pixels):
         raise PhysPlanError(f"{path} holds no frames, or frames of several sizes: make it again.")
     fps = _rate(metadata.pop("fps", None), float(rate or 0))
     frames = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2).float() / 255
-    return Video(frames=frames, fps=fps, metadata=metadata)
+    return Video(frames=frames, fps=fps, metadata=metadata, tags=tags)
 
 
 def _encode(
     path: Path,
     pixels: Tensor,
     fps: float,
-    comment: str,
+    tags: Mapping[str, str],
     *,
     codec: str,
     pixel_format: str,
@@ -114,9 +123,10 @@ def _encode(
     rate = Fraction(fps).limit_denominator(1001)
     # The index goes first in an mp4, so that browsers can start before they have it all.
     # A mkv would carry a random number and the time: the same video is the same bytes.
-    start = {"movflags": "+faststart"} if Path(path).suffix.lower() == ".mp4" else {"fflags": "+bitexact"}
+    mp4 = Path(path).suffix.lower() == ".mp4"
+    start = {"movflags": "+faststart+use_metadata_tags"} if mp4 else {"fflags": "+bitexact"}
     with atomic_path(path) as temporary, av.open(str(temporary), "w", options=start) as container:
-        container.metadata["comment"] = comment
+        container.metadata.update(tags)
         stream: Any = container.add_stream(codec, rate=rate, options=options)
         stream.width, stream.height, stream.pix_fmt = width, height, pixel_format
         images = [av.VideoFrame.from_ndarray(p, format="rgb24") for p in pixels.permute(0, 2, 3, 1).numpy()]
@@ -130,7 +140,9 @@ def _encode(
         container.mux(stream.encode())
         container.close()
         if codec == "gif":
-            add_comment(temporary, comment)
+            add_comment(temporary, tags["comment"])
+        elif mp4:
+            add_xmp(temporary, xmp_packet(__version__))
 
 
 def to_yuv(stream: Any, images: list[Any]) -> list[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,8 +17,9 @@ from physplan.video.families import family_of
 from physplan.video.families.base import FamilyModel
 from physplan.video.families.family import Family
 from physplan.video.sources import DENOISERS, find_folder, is_present, read_index
+from physplan.video.streaming import Streaming
 
-Offload = Literal["none", "model", "group"]
+Offload = Literal["none", "model", "group", "disk"]
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
@@ -31,6 +34,7 @@ class LoadOptions:
     slicing: bool = False
     checkpointing: bool = True
     keep_encoders: bool = False
+    encoders_on_cpu: bool = False
     revision: str | None = None  # of a hub id; presets pin one
     local_files_only: bool = False
 
@@ -61,8 +65,10 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
             f"The {family.name} model in {folder} does not load ({reason}): fetch it again."
         ) from error
     _complete(pipe, folder)
-    slots = Encoders(pipe, folder, encoders, dtype=dtype, device=device, keep=options.keep_encoders)
+    place = torch.device("cpu") if options.encoders_on_cpu else device
+    slots = Encoders(pipe, folder, encoders, dtype=dtype, device=place, keep=options.keep_encoders)
     model = family.model(pipe, family.words(pipe, slots))
+    model.notes = _exchanged(folder, family)
     try:
         _place(pipe, model, family, options, device)
     except torch.OutOfMemoryError as error:
@@ -81,6 +87,15 @@ def _scheduler(folder: Path, family: Family) -> Any:
     return scheduler.from_config(family.read_scheduler(scheduler.load_config(folder / "scheduler")))
 
 
+def _exchanged(folder: Path, family: Family) -> tuple[str, ...]:
+    """A checkpoint's own scheduler is not exchanged without a word."""
+    path = folder / "scheduler" / "scheduler_config.json"
+    own = json.loads(path.read_text()).get("_class_name") if path.exists() else None
+    if own in (None, family.scheduler):
+        return ()
+    return (f"the model came with {own}, whose steps cannot be repeated: sampled with {family.scheduler}",)
+
+
 def _complete(pipe: Any, folder: Path) -> None:
     """Weights that a folder lacks are left on the meta device by the library, with a warning only."""
     for name in (*DENOISERS, "vae"):
@@ -97,8 +112,10 @@ def _place(pipe: Any, model: FamilyModel, family: Family, options: LoadOptions, 
     networks = model.denoisers
     for network in [*networks, pipe.vae]:
         network.eval().requires_grad_(False)
-    if options.checkpointing:
+    streamed = options.offload in ("group", "disk")
+    if options.checkpointing and not streamed:  # streamed blocks keep nothing but their inputs anyway
         model.denoiser_checkpointing = Checkpointing(*networks)
+    if options.checkpointing:
         model.codec_checkpointing = family.codec_checkpointing(pipe.vae)
     for wish, switch in ((options.tiling, "use_tiling"), (options.slicing, "use_slicing")):
         if wish and not hasattr(pipe.vae, switch):
@@ -111,11 +128,13 @@ def _place(pipe: Any, model: FamilyModel, family: Family, options: LoadOptions, 
     model.offload = options.offload
     if options.offload == "model":
         pipe.enable_model_cpu_offload(device=device)
-    elif options.offload == "group":
-        for network in networks:
-            network.enable_group_offload(
-                onload_device=device, offload_type="block_level", num_blocks_per_group=1
-            )
+    elif options.offload in ("group", "disk"):
+        kept = tempfile.TemporaryDirectory(prefix="physplan-") if options.offload == "disk" else None
+        for number, network in enumerate(networks):
+            folder = Path(kept.name) / str(number) if kept else None
+            model.streaming.append(Streaming(network, device, folder))
+            network.to(device)
+        model.kept = kept  # the folder goes with the model
         pipe.vae.to(device)
     else:
         pipe.to(device)

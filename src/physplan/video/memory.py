@@ -21,10 +21,12 @@ from torch.utils._pytree import tree_leaves
 
 from physplan.errors import PhysPlanError
 from physplan.video.families.base import FamilyModel
+from physplan.video.given import GivenFrame
 from physplan.video.loading import DTYPES
-from physplan.video.meta_models import folder_networks, meta_model
+from physplan.video.meta_models import folder_networks, folder_scheduler, meta_model
 from physplan.video.protocol import Conditioning
 from physplan.video.published import PublishedModel
+from physplan.video.streaming import blocks_of
 
 GradientMode = Literal["none", "direct", "fused", "exact"]
 GB = 1e9
@@ -63,12 +65,12 @@ def estimate_preset(
     anchors: int = 3,
     gradient_mode: GradientMode = "fused",
     checkpointing: bool = True,
+    keyframes: int = 0,
+    offload: str = "none",
 ) -> MemoryEstimate:
     """The memory of a run with a published model, at its own size unless told, before it is fetched."""
     dtype = DTYPES[preset.dtype]
-    model = meta_model(
-        preset.pipeline, preset.networks, preset.settings, dtype=dtype, checkpointing=checkpointing
-    )
+    model = published_on_meta(preset, checkpointing=checkpointing)
     return estimate(
         model,
         height=height or preset.height,
@@ -77,7 +79,20 @@ def estimate_preset(
         guidance_scale=preset.guidance_scale,
         anchors=anchors,
         gradient_mode=gradient_mode,
+        keyframes=keyframes,
+        offload=offload,
         encoder_bytes=int(preset.encoder_parameters * 1e9 * dtype.itemsize),
+    )
+
+
+def published_on_meta(preset: PublishedModel, *, checkpointing: bool = True) -> FamilyModel:
+    return meta_model(
+        preset.pipeline,
+        preset.networks,
+        preset.settings,
+        dtype=DTYPES[preset.dtype],
+        checkpointing=checkpointing,
+        scheduler=preset.scheduler,
     )
 
 
@@ -86,7 +101,14 @@ def estimate_folder(
 ) -> MemoryEstimate:
     """The memory of a run with a local model, from its configs and file sizes; `run` as in `estimate`."""
     pipeline, networks, settings = folder_networks(folder)
-    model = meta_model(pipeline, networks, settings, dtype=DTYPES[dtype], checkpointing=checkpointing)
+    model = meta_model(
+        pipeline,
+        networks,
+        settings,
+        dtype=DTYPES[dtype],
+        checkpointing=checkpointing,
+        scheduler=folder_scheduler(folder),
+    )
     files = [f for part in ("text_encoder", "image_encoder") for f in (folder / part).glob("*.safetensors")]
     return estimate(model, encoder_bytes=sum(f.stat().st_size for f in files), **run)
 
@@ -101,10 +123,15 @@ def estimate(
     anchors: int = 3,
     gradient_mode: GradientMode = "fused",
     encoder_bytes: int = 0,
+    keyframes: int = 0,
+    offload: str = "none",
 ) -> MemoryEstimate:
     """Run one guided step and the final decode of a meta-device model, and count."""
+    picture = Image.new("RGB", (width, height))
+    places = model.keyframe_places(model.check_size(height=height, width=width, num_frames=num_frames))
     conditioning = model.prepare(
-        image=Image.new("RGB", (width, height)),
+        image=picture,
+        keyframes=[GivenFrame(frame=frame, image=picture) for frame in (places or (1,))[:keyframes]],
         prompt="",
         height=height,
         width=width,
@@ -118,7 +145,7 @@ def estimate(
         model.decode(conditioning.latents, conditioning.layout)
     frame = 3 * height * width * 4
     return MemoryEstimate(
-        weights=sum(p.numel() * p.element_size() for p in parameters(model)),
+        weights=resident_weights(model, offload),
         encoders=encoder_bytes,
         denoiser_saved=denoiser_saved,
         decoder_saved=decoder_saved,
@@ -176,9 +203,28 @@ def available_memory(device: torch.device) -> int | None:
 def _read_if_there(path: Path) -> str:
     """Nothing where the kernel does not tell (not Linux, no control group): then the amount is not known."""
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except OSError:
         return ""
+
+
+def resident_weights(model: FamilyModel, offload: str = "none") -> int:
+    """Bytes on the device: of streamed blocks the largest one, of models that take turns the larger."""
+    whole = _bytes(parameters(model))
+    if offload in ("group", "disk"):
+        blocks = [_of(block) for network in model.denoisers for block in blocks_of(network).values()]
+        return whole - sum(blocks) + max(blocks)
+    if offload == "model":
+        return max(_of(network) for network in (*model.denoisers, model.codec.vae))  # type: ignore[attr-defined]
+    return whole
+
+
+def _of(network: Any) -> int:
+    return _bytes([*network.parameters(), *network.buffers()])
+
+
+def _bytes(tensors: list[Tensor]) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
 def parameters(model: FamilyModel) -> list[Tensor]:

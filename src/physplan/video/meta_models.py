@@ -26,6 +26,7 @@ def meta_model(
     *,
     dtype: torch.dtype,
     checkpointing: bool,
+    scheduler: Mapping[str, Any] | None = None,
 ) -> FamilyModel:
     """The model that a pipeline of these networks makes, on the meta device."""
     import diffusers
@@ -37,7 +38,9 @@ def meta_model(
         with META, default_dtype(as_loaded or dtype):
             built[name] = getattr(diffusers, cls).from_config(dict(config)).to(META)
     pipe = getattr(diffusers, family.pipelines[pipeline])(
-        scheduler=getattr(diffusers, family.scheduler)(**family.scheduler_settings),
+        scheduler=getattr(diffusers, family.scheduler).from_config(
+            {**family.scheduler_settings, **(scheduler or {})}
+        ),
         **built,
         **dict.fromkeys(family.encoders),
         **settings,
@@ -49,6 +52,14 @@ def meta_model(
         model.denoiser_checkpointing = Checkpointing(*model.denoisers)
         model.codec_checkpointing = family.codec_checkpointing(built["vae"])
     return model
+
+
+def folder_scheduler(folder: Path) -> dict[str, Any]:
+    """What a local model says of its scheduler, in the words of the one we use."""
+    path = folder / "scheduler" / "scheduler_config.json"
+    found = json.loads(path.read_text()) if path.exists() else {}
+    family = family_of(read_index(folder)["_class_name"])
+    return family.read_scheduler({k: v for k, v in found.items() if not k.startswith("_")})
 
 
 def folder_networks(folder: Path) -> tuple[str, Networks, dict[str, Any]]:

@@ -60,6 +60,25 @@ def decode(container: Any, path: Path, *, pixels: int = MAX_PIXELS) -> Iterator[
         raise PhysPlanError(f"{path} breaks off while it is decoded ({error}): make it again.") from None
 
 
+def tags_of(container: Any) -> dict[str, str]:
+    """What the file says of itself; Matroska writes names in capitals."""
+    return {name.lower(): text for name, text in container.metadata.items()}
+
+
+def read_tags(path: str | os.PathLike[str]) -> dict[str, str]:
+    """What a file says of itself; no frame is decoded."""
+    with open_video(path) as container:
+        return tags_of(container)
+
+
+def is_video(path: str | os.PathLike[str]) -> bool:
+    """By its first bytes, whatever it is called."""
+    try:
+        return bool(_kind(path))
+    except (OSError, PhysPlanError):
+        return False
+
+
 def _kind(path: str | os.PathLike[str]) -> str:
     """FFmpeg's name for what the file is. A pipe is opened without waiting for its writer."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))

@@ -16,7 +16,7 @@ no state between calls: all that belongs to one run is in its `Conditioning`, so
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -25,6 +25,7 @@ from PIL.Image import Image
 from torch import Tensor
 
 from physplan.video.frames import FrameLayout, Window, WindowMode
+from physplan.video.given import GivenFrame
 
 
 class NoiseFamily(Protocol):
@@ -78,6 +79,10 @@ class VideoModel(Protocol):
         """The layout of a video of that size, or an error that names the nearest size the model can take."""
         ...
 
+    def keyframe_places(self, layout: FrameLayout) -> Sequence[int]:
+        """The frames after the first at which a picture can be given; () where none can."""
+        ...
+
     def prepare(
         self,
         *,
@@ -93,8 +98,9 @@ class VideoModel(Protocol):
         use_dynamic_cfg: bool = False,
         eta: float = 0.0,
         fps: int | None = None,
+        keyframes: Sequence[GivenFrame] = (),
     ) -> Conditioning:
-        """Encode picture and words, draw the initial noise with the CPU `generator`; without gradients."""
+        """Encode pictures and words, draw the initial noise with the CPU `generator`; without gradients."""
         ...
 
     def predict(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from physplan.errors import PhysPlanError
 from physplan.registry import did_you_mean
@@ -33,6 +33,8 @@ class PublishedModel:
     networks: Networks
     encoder_parameters: float  # in billions; the picture encoder counts twice, it is loaded in fp32
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the pipeline
+    scheduler: Mapping[str, Any] = field(default_factory=dict)  # beyond the family's own settings
+    keyframes: Literal["none", "last", "any"] = "none"  # where pictures can be given beside the first
 
 
 def cogvideox_networks(vae: Mapping[str, Any] | None = None, **transformer: Any) -> Networks:
@@ -50,6 +52,23 @@ def wan_networks(vae: Mapping[str, Any] | None = None, denoisers: int = 1, **tra
     names = ("transformer", "transformer_2")[:denoisers]
     return dict.fromkeys(names, ("WanTransformer3DModel", config)) | {"vae": ("AutoencoderKLWan", vae or {})}
 
+
+LTX_095_AUTOENCODER: Mapping[str, Any] = {
+    "block_out_channels": (128, 256, 512, 1024, 2048),
+    "down_block_types": ("LTXVideo095DownBlock3D",) * 4,
+    "decoder_block_out_channels": (256, 512, 1024),
+    "layers_per_block": (4, 6, 6, 2, 2),
+    "decoder_layers_per_block": (5, 5, 5, 5),
+    "spatio_temporal_scaling": (True,) * 4,
+    "decoder_spatio_temporal_scaling": (True,) * 3,
+    "decoder_inject_noise": (False,) * 4,
+    "downsample_type": ("spatial", "temporal", "spatiotemporal", "spatiotemporal"),
+    "upsample_residual": (True,) * 3,
+    "upsample_factor": (2, 2, 2),
+    "timestep_conditioning": True,
+    "spatial_compression_ratio": 32,
+    "temporal_compression_ratio": 8,
+}
 
 PUBLISHED: dict[str, PublishedModel] = {
     "cogvideox-5b": PublishedModel(
@@ -113,6 +132,7 @@ PUBLISHED: dict[str, PublishedModel] = {
         networks=wan_networks(denoisers=2),
         encoder_parameters=5.7,
         settings={"boundary_ratio": 0.9},
+        keyframes="last",
     ),
     "wan2.2-5b": PublishedModel(
         repo="Wan-AI/Wan2.2-TI2V-5B-Diffusers",
@@ -146,6 +166,33 @@ PUBLISHED: dict[str, PublishedModel] = {
         encoder_parameters=5.7,
         settings={"expand_timesteps": True},
     ),
+    "wan2.1-vace-1.3b": PublishedModel(
+        repo="Wan-AI/Wan2.1-VACE-1.3B-diffusers",
+        revision="main",
+        height=480,
+        width=832,
+        num_frames=81,
+        fps=16,
+        num_inference_steps=50,
+        guidance_scale=5.0,
+        pipeline="WanVACEPipeline",
+        networks={
+            "transformer": (
+                "WanVACETransformer3DModel",
+                {
+                    "num_attention_heads": 12,
+                    "num_layers": 30,
+                    "ffn_dim": 8960,
+                    "in_channels": 16,
+                    "vace_layers": list(range(0, 30, 2)),
+                    "vace_in_channels": 96,
+                },
+            ),
+            "vae": ("AutoencoderKLWan", {}),
+        },
+        encoder_parameters=5.7,
+        keyframes="any",
+    ),
     "ltx": PublishedModel(
         repo="Lightricks/LTX-Video",
         revision="8984fa25007f376c1a299016d0957a37a2f797bb",
@@ -158,6 +205,24 @@ PUBLISHED: dict[str, PublishedModel] = {
         pipeline="LTXImageToVideoPipeline",
         networks={"transformer": ("LTXVideoTransformer3DModel", {}), "vae": ("AutoencoderKLLTXVideo", {})},
         encoder_parameters=4.76,
+    ),
+    "ltx-0.9.5": PublishedModel(
+        repo="Lightricks/LTX-Video-0.9.5",
+        revision="main",
+        height=480,
+        width=704,
+        num_frames=161,
+        fps=24,
+        num_inference_steps=50,
+        guidance_scale=3.0,
+        pipeline="LTXConditionPipeline",
+        networks={
+            "transformer": ("LTXVideoTransformer3DModel", {}),
+            "vae": ("AutoencoderKLLTXVideo", LTX_095_AUTOENCODER),
+        },
+        encoder_parameters=4.76,
+        scheduler={"use_dynamic_shifting": False},
+        keyframes="any",
     ),
     "svd-xt": PublishedModel(
         repo="stabilityai/stable-video-diffusion-img2vid-xt",

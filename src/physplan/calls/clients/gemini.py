@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import ssl
 import threading
@@ -12,7 +13,7 @@ from typing import Any
 
 from physplan.calls.addresses import is_local
 from physplan.calls.clients.faults import as_fault, label, sentence
-from physplan.calls.clients.http import bounded, limits_for
+from physplan.calls.clients.http import bounded, exchange
 from physplan.calls.protocol import IMAGE_TYPES, CallFault, ImagePart, Reply, Request, Usage
 from physplan.calls.providers import GEMINI
 from physplan.calls.secrets import Secret
@@ -54,11 +55,11 @@ class GeminiClient:
             config.response_modalities = ["IMAGE", "TEXT"]
             config.image_config = types.ImageConfig.model_validate(dict(request.options))
         try:
-            with limits_for(request):
+            with exchange(request) as sent:
                 response = self._sdk.models.generate_content(
                     model=request.model, contents=types.Content(role="user", parts=parts), config=config
                 )
-            return self._read(response, request)
+            return self._read(response, request, _usage_in(sent.body))
         except Exception as error:
             raise as_fault(error, service=SERVICE, secret=self._key) from None
 
@@ -78,11 +79,11 @@ class GeminiClient:
                 )
                 self._sdk = genai.Client(api_key=self._key.reveal(), vertexai=False, http_options=options)
 
-    def _read(self, response: Any, request: Request) -> Reply:
+    def _read(self, response: Any, request: Request, usage: Any) -> Reply:
         candidates = response.candidates or []
         if not candidates:
             reason = _name(getattr(response.prompt_feedback, "block_reason", None) or "no candidate")
-            raise self._refusal(reason, response)
+            raise self._refusal(reason, usage)
         finish = _name(candidates[0].finish_reason or "STOP")
         parts = (candidates[0].content.parts if candidates[0].content else None) or []
         text = "".join(part.text for part in parts if part.text and not part.thought)
@@ -92,39 +93,54 @@ class GeminiClient:
             if part.inline_data and part.inline_data.data and not part.thought
         )
         if finish not in ("STOP", "MAX_TOKENS") and not text and not images:
-            raise self._refusal(finish, response)
+            raise self._refusal(finish, usage)
         return Reply(
             text=self._key.redact(text),
             images=images,
-            usage=_usage(response.usage_metadata, len(images), answered=bool(text)),
+            usage=_counted(usage, len(images), answered=bool(text)),
             model=label(response.model_version or request.model, self._key),
             truncated=finish == "MAX_TOKENS",
         )
 
-    def _refusal(self, reason: str, response: Any) -> CallFault:
+    def _refusal(self, reason: str, usage: Any) -> CallFault:
         """Answered without an answer, which is charged for like any other."""
         said = sentence(reason, self._key)
         return CallFault(
             f"{SERVICE} refused to answer: {said} Reword the prompt or change the image.",
             status=200,
             billable=True,
-            usage=_usage(response.usage_metadata, 0, answered=False),
+            usage=_counted(usage, 0, answered=False),
         )
 
 
-def _usage(metadata: Any, images: int, *, answered: bool) -> Usage | None:
-    if metadata is None:
+def _usage_in(body: bytes) -> Any:
+    """As the server wrote it: the SDK would take `true` for 1 and "7" for 7."""
+    reply = json.loads(body) if body else None
+    return reply.get("usageMetadata") if isinstance(reply, dict) else None
+
+
+def _counted(said: Any, images: int, *, answered: bool) -> Usage | None:
+    if not isinstance(said, dict):
         return None
-    details = metadata.candidates_tokens_details or []
-    output = [metadata.candidates_token_count or 0, metadata.thoughts_token_count or 0]
+    drawn = [
+        _or_none_at_all(detail.get("tokenCount"))
+        for detail in said.get("candidatesTokensDetails") or []
+        if detail.get("modality") == "IMAGE"
+    ]
     return read_usage(
-        taken=metadata.prompt_token_count,
-        given=sum(output) if min(output) >= 0 else None,
-        total=metadata.total_token_count,
-        drawn=sum(detail.token_count or 0 for detail in details if _name(detail.modality) == "IMAGE"),
+        taken=said.get("promptTokenCount"),
+        given=_or_none_at_all(said.get("candidatesTokenCount")),
+        thought=_or_none_at_all(said.get("thoughtsTokenCount")),
+        total=said.get("totalTokenCount"),
+        drawn=sum(drawn) if all(type(count) is int for count in drawn) else None,
         images=images,
         answered=answered,
     )
+
+
+def _or_none_at_all(count: Any) -> Any:
+    """Gemini leaves out what it has not counted."""
+    return 0 if count is None else count
 
 
 def _media_type(named: str | None) -> str:

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from physplan.calls.protocol import CallFault, Request
@@ -16,7 +17,6 @@ LIMITS = {
     "text": Limits(max_bytes=4_000_000, max_depth=64, max_entries=100_000),
     "image": Limits(max_bytes=64_000_000, max_depth=64, max_entries=100_000),
 }
-_LIMITS: ContextVar[Limits] = ContextVar("limits", default=LIMITS["text"])
 # Of a reply's headers, the SDKs are shown these: a charset could be one that expands what it decodes.
 KEPT = ("retry-after", "location", "date", "x-request-id")
 
@@ -28,13 +28,26 @@ class ReplyRefused(CallFault):
         super().__init__(f"The server's reply {problem}: it is not read.", billable=True)
 
 
+@dataclass
+class Exchange:
+    """One question: how long its reply may be, and the reply's body as it came."""
+
+    limits: Limits
+    body: bytes = b""
+
+
+_EXCHANGE: ContextVar[Exchange] = ContextVar("exchange")
+
+
 @contextmanager
-def limits_for(request: Request) -> Iterator[None]:
-    token = _LIMITS.set(LIMITS[request.output])
+def exchange(request: Request) -> Iterator[Exchange]:
+    """Around every call of an SDK: its replies have the limits of this request."""
+    current = Exchange(LIMITS[request.output])
+    token = _EXCHANGE.set(current)
     try:
-        yield
+        yield current
     finally:
-        _LIMITS.reset(token)
+        _EXCHANGE.reset(token)
 
 
 def bounded(base: type[Any]) -> type[Any]:
@@ -43,15 +56,17 @@ def bounded(base: type[Any]) -> type[Any]:
     class BoundedClient(base):  # type: ignore[misc]
         def send(self, request: Any, **options: Any) -> Any:
             request.headers["accept-encoding"] = "identity"
+            current = _EXCHANGE.get(None) or Exchange(LIMITS["text"])
             response = super().send(request, **options | {"stream": True, "follow_redirects": False})
             try:
                 encoding = response.headers.get("content-encoding", "identity")
-                content = _read(response.iter_raw(), encoding, _LIMITS.get())
+                current.body = _read(response.iter_raw(), encoding, current.limits)
             finally:
                 response.close()
             headers = {name: response.headers[name] for name in KEPT if name in response.headers}
             headers["content-type"] = "application/json"
-            return type(response)(response.status_code, headers=headers, content=content, request=request)
+            rest = {"headers": headers, "content": current.body, "request": request}
+            return type(response)(response.status_code, **rest)
 
     return BoundedClient
 

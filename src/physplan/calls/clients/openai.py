@@ -8,7 +8,7 @@ from typing import Any
 
 from physplan.calls.addresses import is_local
 from physplan.calls.clients.faults import as_fault, label, sentence
-from physplan.calls.clients.http import bounded, limits_for
+from physplan.calls.clients.http import bounded, exchange
 from physplan.calls.protocol import CallFault, Reply, Request, Usage
 from physplan.calls.providers import OPENAI
 from physplan.calls.secrets import Secret
@@ -35,7 +35,7 @@ class OpenAIClient:
         if request.output == "image":
             raise CallFault(f"{self._service} is used for text only: choose another editor for keyframes.")
         try:
-            with limits_for(request):
+            with exchange(request):
                 response = self._sdk.chat.completions.create(timeout=timeout, **self._arguments(request))
             return self._read(response, request)
         except Exception as error:

@@ -84,7 +84,7 @@ def shares_table(
 def read_ratings(path: Path, names: Sequence[str]) -> dict[str, str]:
     """One rater's file, as the page saves it."""
     try:
-        content: Any = json.loads(path.read_text())
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
         ratings = {str(name): str(entry["stage"]) for name, entry in content["ratings"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PhysPlanError(f"{path} is not a file of ratings saved by the page ({error}).") from error

@@ -14,7 +14,7 @@ from scipy.ndimage import binary_dilation, binary_fill_holes, gaussian_filter
 from physplan.errors import PhysPlanError
 from physplan.graph import Edge, Link, Spawn, Update
 from physplan.keyframes.protocol import EditRequest
-from physplan.sandbox.editor import fresh, retouch
+from physplan.sandbox.editor import new_things, retouch
 from physplan.sandbox.editor.cutout import CLEAR, SHEETS, Cutout, Pose, matte
 from physplan.sandbox.editor.errors import LEVELS, err
 from physplan.sandbox.editor.fill import erase, hull, rows_from
@@ -134,7 +134,7 @@ class _Drawing:
             canvas = self._added(canvas, edit, before)
         for id in anew:
             x, unit = self.setting.beams[id].x, self.setting.unit
-            canvas = fresh.level_balance(canvas, self.image, self.masks[id], x, unit)
+            canvas = new_things.level_balance(canvas, self.image, self.masks[id], x, unit)
         before = canvas
         for id in sorted(self.poses, key=self._drawing_order):
             canvas = self._pasted(canvas, plate, id)
@@ -193,8 +193,8 @@ class _Drawing:
             return canvas
         share = self.setting.boxes[edit.o].height / vessel.height
         level = WATER_LEVELS.get(edit.value, share + A_LITTLE)
-        room = fresh.inside(vessel, self.setting.unit)
-        return fresh.paint(
+        room = new_things.inside(vessel, self.setting.unit)
+        return new_things.paint(
             canvas, "water", room, unit=self.setting.unit, level=level * vessel.height / room.height
         )
 
@@ -244,32 +244,32 @@ class _Drawing:
                 b for id, b in setting.boxes.items() if self._is(id) in VESSELS and b.left < spout < b.right
             ]
             floor = vessels[0].bottom - 2 * unit if vessels else setting.table_row(near) + unit
-            return fresh.stream(canvas, source, spout, floor, unit)
+            return new_things.stream(canvas, source, spout, floor, unit)
         if edit.category == "water" and "containment" in holders:
             vessel = setting.boxes[holders["containment"]]
-            canvas = fresh.water_in(canvas, vessel, extent, unit)
+            canvas = new_things.water_in(canvas, vessel, extent, unit)
             running = any(graph.node(id).category == "stream" for id in graph.ids)
-            return fresh.spill(canvas, vessel, unit) if extent == BRIM and running else canvas
+            return new_things.spill(canvas, vessel, unit) if extent == BRIM and running else canvas
         if edit.category == "puddle":
             held = holders.get("support")
             dish = setting.boxes[held] if held and self._is(held) != "table" else None
             row = setting.table_row(near)
-            if extent in fresh.FLOODS:
-                canvas = fresh.flood(canvas, setting, source, row, extent)
+            if extent in new_things.FLOODS:
+                canvas = new_things.flood(canvas, setting, source, row, extent)
             else:
-                canvas = fresh.puddle(canvas, setting, dish, self._puddle_at(origin), row, extent)
+                canvas = new_things.puddle(canvas, setting, dish, self._puddle_at(origin), row, extent)
             return canvas if dish else self._restored(canvas, before, near - SAME_ROW)
         if edit.category == "blot" and "support" in holders:
-            return fresh.blot(
+            return new_things.blot(
                 canvas, setting.boxes[holders["support"]], edit.attributes.get("color", "dark"), unit
             )
         if edit.category == "beam":
-            canvas = fresh.beam(canvas, source, self._faces_right(origin), unit)
+            canvas = new_things.beam(canvas, source, self._faces_right(origin), unit)
             return self._restored(canvas, before, near - SAME_ROW)
         if edit.category == "smoke":
-            return fresh.smoke(canvas, source, unit)
+            return new_things.smoke(canvas, source, unit)
         # Anything else: a soft patch where it comes from, better than nothing on a photograph.
-        return fresh.paint(canvas, "cloud", source, unit=unit, color=(0.6, 0.62, 0.65))
+        return new_things.paint(canvas, "cloud", source, unit=unit, color=(0.6, 0.62, 0.65))
 
     def _puddle_at(self, origin: str) -> float:
         """Where across the picture water collects: below what it comes from, or at the foot of its slope."""
@@ -313,7 +313,7 @@ class _Drawing:
         first, graph = self.request.chain.graph, self.event.graph
         for edge in first.edges:
             if edge.a == id and edge.r == "containment" and edge.b in self.masks and edge.b not in graph:
-                image = np.where(self.masks[edge.b][..., None], fresh.through_glass(plate), image)
+                image = np.where(self.masks[edge.b][..., None], new_things.through_glass(plate), image)
         return image
 
     def _uncovered(self, id: str) -> tuple[Array, Mask]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, map_coordinates
 
-from physplan.sandbox.editor.fresh import around, paint
+from physplan.sandbox.editor.new_things import around, paint
 from physplan.sandbox.world.sprites import PALETTE
 
 Array = NDArray[np.float32]

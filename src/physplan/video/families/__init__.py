@@ -15,6 +15,7 @@ FAMILIES = Registry(
     {
         "cogvideox": "physplan.video.families.cogvideox:FAMILY",
         "wan": "physplan.video.families.wan:FAMILY",
+        "wan-vace": "physplan.video.families.wan_vace:FAMILY",
         "ltx": "physplan.video.families.ltx:FAMILY",
         "svd": "physplan.video.families.svd:FAMILY",
     },

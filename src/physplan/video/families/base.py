@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import torch
@@ -15,9 +16,11 @@ from torch import Tensor
 from physplan.errors import PhysPlanError
 from physplan.video.checkpointing import Checkpointing
 from physplan.video.frames import FrameLayout, Window, WindowMode
+from physplan.video.given import GivenFrame
 from physplan.video.noise import keep_frozen
 from physplan.video.protocol import Conditioning, NoiseFamily
 from physplan.video.sizes import check_frames, check_sides
+from physplan.video.streaming import Streaming
 
 
 class Codec(Protocol):
@@ -57,6 +60,7 @@ class Request:
     eta: float
     fps: int | None
     generator: torch.Generator  # on the CPU
+    keyframes: tuple[GivenFrame, ...] = ()  # in order, at places that the model takes
 
     @property
     def guided(self) -> bool:
@@ -73,7 +77,11 @@ class Request:
 
     def pixels(self, processor: Any) -> Tensor:
         """The picture at the run's size, [1, 3, H, W] in [-1, 1]."""
-        pixels: Tensor = processor.preprocess(self.image, height=self.height, width=self.width)
+        return self.scaled(self.image, processor)
+
+    def scaled(self, image: Image, processor: Any) -> Tensor:
+        """Any picture at the run's size, [1, 3, H, W] in [-1, 1]."""
+        pixels: Tensor = processor.preprocess(image, height=self.height, width=self.width)
         return pixels
 
     def draw_by_frame(self, picture: Tensor) -> Tensor:
@@ -123,12 +131,19 @@ class FamilyModel(ABC):
     has_eta: ClassVar[bool] = False
 
     codec: Codec
+    notes: tuple[str, ...] = ()  # what whoever reads a result should know of the loading
     offload: str = "none"
+    kept: Any = None  # a folder of weights that goes with the model
     denoiser_checkpointing: Checkpointing | None = None
     codec_checkpointing: Checkpointing | None = None
     execution_device: torch.device | None = None  # set when the weights rest on another device (offload)
     denoiser: Any
     side_multiple: int  # height and width are multiples of this
+
+    @cached_property
+    def streaming(self) -> list[Streaming]:
+        """Of each denoiser, where its weights rest elsewhere."""
+        return []
 
     @property
     def device(self) -> torch.device:
@@ -169,14 +184,17 @@ class FamilyModel(ABC):
         use_dynamic_cfg: bool = False,
         eta: float = 0.0,
         fps: int | None = None,
+        keyframes: Sequence[GivenFrame] = (),
     ) -> Conditioning:
         if not 1 <= num_inference_steps <= 1000:
             raise PhysPlanError(f"A run has 1 to 1000 steps, not {num_inference_steps}: 50 is usual.")
         if use_dynamic_cfg and not self.has_dynamic_cfg:
             raise PhysPlanError(f"{self.name} has no dynamic classifier-free guidance: turn it off.")
         if not 0 <= eta <= 1 or (eta and not self.has_eta):
-            allowed = "between 0 and 1" if self.has_eta else "0: its steps draw no noise"
+            allowed = "between 0 and 1" if self.has_eta else "0: the library's steps draw no noise"
             raise PhysPlanError(f"The eta of {self.name} must be {allowed}, not {eta:g}.")
+        layout = self.check_size(height=height, width=width, num_frames=num_frames)
+        self._check_keyframes(keyframes, layout)
         return self.condition(
             Request(
                 image=image,
@@ -184,15 +202,34 @@ class FamilyModel(ABC):
                 negative_prompt=negative_prompt,
                 height=height,
                 width=width,
-                layout=self.check_size(height=height, width=width, num_frames=num_frames),
+                layout=layout,
                 num_steps=num_inference_steps,
                 guidance_scale=guidance_scale,
                 use_dynamic_cfg=use_dynamic_cfg,
                 eta=eta,
                 fps=fps,
                 generator=require_cpu(generator),
+                keyframes=tuple(sorted(keyframes, key=lambda given: given.frame)),
             )
         )
+
+    def keyframe_places(self, layout: FrameLayout) -> Sequence[int]:
+        """The frames after the first at which a picture can be given; none in most models."""
+        return ()
+
+    def _check_keyframes(self, keyframes: Sequence[GivenFrame], layout: FrameLayout) -> None:
+        places, frames = self.keyframe_places(layout), [given.frame for given in keyframes]
+        if frames and not places:
+            raise PhysPlanError(
+                f"This {self.name} model takes no keyframes: use ltx-0.9.5, wan2.1-vace-1.3b or another that"
+                " does, or the method sketch, which any model takes."
+            )
+        if wrong := [frame for frame in frames if frame not in places]:
+            raise PhysPlanError(
+                f"This {self.name} model takes no picture at frame {wrong[0]}: move it to one of its places."
+            )
+        if len(set(frames)) < len(frames):
+            raise PhysPlanError("Two keyframes are given for one frame: give one.")
 
     @abstractmethod
     def condition(self, run: Request) -> Conditioning:
@@ -209,10 +246,10 @@ class FamilyModel(ABC):
         self, latents: Tensor, n: int, conditioning: Conditioning, *, unconditional_grad: bool = True
     ) -> Tensor:
         differentiated = latents.requires_grad and torch.is_grad_enabled()
-        if differentiated and self.offload != "none":
+        if differentiated and self.offload == "model":
             raise PhysPlanError(
-                f"With {self.offload} offload the weights leave the device before a backward pass needs:"
-                " use gradient mode direct, or load the model without offload."
+                "With model offload the weights leave the device before a backward pass needs them: use"
+                " offload group or disk, or gradient mode direct."
             )
         latents = keep_frozen(conditioning.noise.frozen, latents, latents)
         prediction = self._guided(latents, n, conditioning, unconditional_grad)

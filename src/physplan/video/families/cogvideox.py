@@ -79,7 +79,6 @@ class CogVideoX(FamilyModel):
 
     name = "cogvideox"
     has_dynamic_cfg = True
-    has_eta = True
 
     def __init__(self, *, transformer: Any, scheduler: Any, codec: Codec, encode_text: EncodeText) -> None:
         self.denoiser = transformer

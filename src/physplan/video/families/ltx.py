@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from torch import Tensor
 from physplan.video.encoders import Encoders
 from physplan.video.families.base import EncodeWords, FamilyModel, Request, channel_stats, tiling, to_unit
 from physplan.video.families.family import META, Family
+from physplan.video.frames import FrameLayout
 from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 
@@ -55,13 +58,26 @@ class LTXCodec:
                 return to_unit(self.vae.decode(scaled.to(self.vae.dtype), time, return_dict=False)[0])
 
 
+def tokens(run: Request) -> int:
+    """Of the text: the library's two pipelines differ."""
+    return 256 if run.keyframes else 128
+
+
 def words(pipe: Any, encoders: Encoders) -> EncodeWords:
-    """`text` [rows, 128, C] and its `mask` [rows, 128]."""
+    """`text` [rows, tokens, C] and its `mask` [rows, tokens]."""
 
     def encode(run: Request) -> dict[str, Any]:
+        from diffusers import LTXConditionPipeline
+
         with encoders.loaded():
-            text, mask, negative, negative_mask = pipe.encode_prompt(
-                run.prompt, run.negative_prompt, run.guided, device=encoders.device
+            # It tells the text encoder which tokens are words, the other does not.
+            asked = LTXConditionPipeline(**pipe.components) if run.keyframes else pipe
+            text, mask, negative, negative_mask = asked.encode_prompt(
+                run.prompt,
+                run.negative_prompt,
+                run.guided,
+                max_sequence_length=tokens(run),
+                device=encoders.device,
             )
         return {"text": run.rows(negative, text), "mask": run.rows(negative_mask, mask)}
 
@@ -72,8 +88,9 @@ def blank_words(pipe: Any) -> EncodeWords:
     channels = pipe.transformer.config.caption_channels
 
     def encode(run: Request) -> dict[str, Any]:
-        mask = torch.empty(run.branches, 128, dtype=torch.bool, device=META)
-        return {"text": torch.empty(run.branches, 128, channels, device=META), "mask": mask}
+        shape = (run.branches, tokens(run))
+        mask = torch.empty(*shape, dtype=torch.bool, device=META)
+        return {"text": torch.empty(*shape, channels, device=META), "mask": mask}
 
     return encode
 
@@ -84,6 +101,7 @@ class LTX(FamilyModel):
     name = "ltx"
     preview_length = 5
     preview_mode = "centred"  # the decoder looks two latents ahead and two back
+    jitter = 0.15  # as the library's pipeline has it
 
     def __init__(self, pipe: Any, encode: EncodeWords) -> None:
         self.pipe, self.encode = pipe, encode
@@ -92,17 +110,96 @@ class LTX(FamilyModel):
         self.side_multiple = self.codec.spatial_ratio * self.denoiser.config.patch_size
         self.patch = (self.denoiser.config.patch_size, self.denoiser.config.patch_size_t)
 
+    @property
+    def takes_keyframes(self) -> bool:
+        """From 0.9.5 on, whose schedule does not depend on the size."""
+        return not self.pipe.scheduler.config.use_dynamic_shifting
+
+    def keyframe_places(self, layout: FrameLayout) -> Sequence[int]:
+        return range(1, layout.num_frames) if self.takes_keyframes else ()
+
     def condition(self, run: Request) -> Conditioning:
         encoded = self.encode(run)
-        pixels = run.pixels(self.pipe.video_processor).to(self.device, self.dtype)
-        picture = self.codec.encode_image(pixels, run.generator)
-        shape = (1, self.codec.channels, run.layout.num_latents, *picture.shape[-2:])
+        text, mask = encoded["text"].to(self.device, self.dtype), encoded["mask"].to(self.device)
+        inputs = {"text": text, "mask": mask}
+        if run.keyframes:
+            return self._with_keyframes(run, inputs)
+        picture = self._encoded(run, run.image)
+        drawn = self._drawn(run, picture)
+        self._set_timesteps(run, drawn)
+        frames, height, width = drawn.shape[2:]
+        ratio = self.codec.spatial_ratio
+        scale = (self.codec.temporal_ratio / (run.fps or 25), ratio, ratio)
+        size = {"num_frames": frames, "height": height, "width": width}
+        return run.conditioning(
+            latents=torch.cat([picture, drawn[:, :, 1:]], dim=2),
+            noise=Flow.from_scheduler(self.pipe.scheduler, frozen=1),
+            timesteps=self.pipe.scheduler.timesteps,
+            inputs={**inputs, "places": {**size, "rope_interpolation_scale": scale}, "jitter": None},
+        )
+
+    def _with_keyframes(self, run: Request, inputs: dict[str, Any]) -> Conditioning:
+        """Keyframes are latents in front that belong to no frame, with a place in time of their own."""
+        from diffusers.pipelines.ltx.pipeline_ltx_condition import linear_quadratic_schedule
+
+        run = replace(run, layout=replace(run.layout, padding=len(run.keyframes)))
+        sigmas = linear_quadratic_schedule(run.num_steps)
+        self.pipe.scheduler.set_timesteps(sigmas=sigmas, timesteps=sigmas * 1000)
+        size = run.height // self.codec.spatial_ratio, run.width // self.codec.spatial_ratio
+        shape = (1, self.codec.channels, run.layout.latents_of_video, *size)
         drawn = torch.randn(shape, generator=run.generator).to(self.device)
-        config = self.pipe.scheduler.config
+        picture, given = self._encoded(run, run.image), []
+        for keyframe in run.keyframes:
+            given.append(self._encoded(run, keyframe.image))
+            torch.randn(given[-1].shape, generator=run.generator)  # the library's, for weaker conditions
+        latents = torch.cat([*given, picture, drawn[:, :, 1:]], dim=2)
+        coordinates = self._coordinates(run, *size)
+        return run.conditioning(
+            latents=latents,
+            noise=Flow.from_scheduler(self.pipe.scheduler, frozen=1 + len(given)),
+            timesteps=self.pipe.scheduler.timesteps,
+            inputs={
+                **inputs,
+                "places": {"video_coords": coordinates},
+                "jitter": self._jitter(run, coordinates.shape[-1]),
+            },
+        )
+
+    def _coordinates(self, run: Request, height: int, width: int) -> Tensor:
+        """Second, row and column of every token, [1, 3, tokens]: keyframes first."""
+        from diffusers import LTXConditionPipeline
+
+        frames = [*((1, given.frame) for given in run.keyframes), (run.layout.latents_of_video, 0)]
+        placed = []
+        for count, first in frames:
+            ids = LTXConditionPipeline._prepare_video_ids(1, count, height, width, *self.patch, self.device)
+            ratios = self.codec.spatial_ratio, self.codec.temporal_ratio
+            placed.append(LTXConditionPipeline._scale_video_ids(ids, *ratios, first, self.device))
+        coordinates = torch.cat(placed, dim=2).float()
+        coordinates[:, 0] = coordinates[:, 0] * (1.0 / (run.fps or 25))
+        return coordinates
+
+    def _jitter(self, run: Request, tokens: int) -> list[Tensor]:
+        """Per step, the noise on what is given: less of it as time goes on, so that things keep moving."""
+        still = tokens // run.layout.num_latents * (1 + len(run.keyframes))
+        channels = self.codec.channels * self.patch[0] ** 2 * self.patch[1]
+        drawn = (torch.randn(1, tokens, channels, generator=run.generator) for _ in range(run.num_steps))
+        return [noise[:, :still].to(self.device) for noise in drawn]
+
+    def _encoded(self, run: Request, image: Any) -> Tensor:
+        pixels = run.scaled(image, self.pipe.video_processor).to(self.device, self.dtype)
+        return self.codec.encode_image(pixels, run.generator)
+
+    def _drawn(self, run: Request, like: Tensor) -> Tensor:
+        shape = (1, self.codec.channels, run.layout.num_latents, *like.shape[-2:])
+        return torch.randn(shape, generator=run.generator).to(self.device)
+
+    def _set_timesteps(self, run: Request, latents: Tensor) -> None:
         from diffusers.pipelines.ltx.pipeline_ltx_image2video import calculate_shift  # seconds to import
 
+        config = self.pipe.scheduler.config
         shift = calculate_shift(
-            drawn[0, 0].numel(),
+            latents[0, 0].numel(),
             config.get("base_image_seq_len", 256),
             config.get("max_image_seq_len", 4096),
             config.get("base_shift", 0.5),
@@ -110,36 +207,29 @@ class LTX(FamilyModel):
         )
         sigmas = np.linspace(1.0, 1 / run.num_steps, run.num_steps)
         self.pipe.scheduler.set_timesteps(sigmas=sigmas, mu=shift)
-        return run.conditioning(
-            latents=torch.cat([picture, drawn[:, :, 1:]], dim=2),
-            noise=Flow.from_scheduler(self.pipe.scheduler, frozen=1),
-            timesteps=self.pipe.scheduler.timesteps,
-            inputs={"text": encoded["text"].to(self.dtype), "mask": encoded["mask"], "fps": run.fps or 25},
-        )
 
     def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
         text, mask = conditioning.inputs["text"][rows], conditioning.inputs["mask"][rows]
-        frames, height, width = latents.shape[2:]
-        time = conditioning.timesteps[n].to(latents.device) * torch.ones_like(latents[:1, :1])
-        time[:, :, 0] = 0
+        now = conditioning.timesteps[n].to(latents.device)
+        time = now * torch.ones_like(latents[:1, :1])
+        time[:, :, : conditioning.noise.frozen] = 0
         times = self.pipe._pack_latents(time, *self.patch).squeeze(-1)
-        packed = self.pipe._pack_latents(latents.to(self.dtype), *self.patch)
+        packed = self.pipe._pack_latents(latents, *self.patch)
+        if (jitter := conditioning.inputs["jitter"]) is not None:
+            still = packed[:, : jitter[n].shape[1]] + self.jitter * jitter[n] * (now / 1000) ** 2
+            packed = torch.cat([still, packed[:, still.shape[1] :]], dim=1)
+        places = conditioning.inputs["places"]
+        if "video_coords" in places:
+            places = {"video_coords": places["video_coords"].expand(len(text), -1, -1)}
         output: Tensor = self.denoiser(
-            hidden_states=packed.expand(len(text), -1, -1),
+            hidden_states=packed.to(self.dtype).expand(len(text), -1, -1),
             encoder_hidden_states=text,
             timestep=times.expand(len(text), -1),
             encoder_attention_mask=mask,
-            num_frames=frames,
-            height=height,
-            width=width,
-            rope_interpolation_scale=(
-                self.codec.temporal_ratio / conditioning.inputs["fps"],
-                self.codec.spatial_ratio,
-                self.codec.spatial_ratio,
-            ),
+            **places,
             return_dict=False,
         )[0]
-        unpacked: Tensor = self.pipe._unpack_latents(output.float(), frames, height, width, *self.patch)
+        unpacked: Tensor = self.pipe._unpack_latents(output.float(), *latents.shape[2:], *self.patch)
         return unpacked
 
 
@@ -151,6 +241,7 @@ FAMILY = Family(
         "LTXConditionPipeline": "LTXImageToVideoPipeline",
     },
     scheduler="FlowMatchEulerDiscreteScheduler",
+    scheduler_settings={"use_dynamic_shifting": True},
     model=LTX,
     words=words,
     blank_words=blank_words,

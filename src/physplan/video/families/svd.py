@@ -76,7 +76,7 @@ class SVD(FamilyModel):
 
     def condition(self, run: Request) -> Conditioning:
         """The prompt is not used: this model is told nothing but the picture."""
-        seen = self.encode(run)["seen"].to(self.dtype)
+        seen = self.encode(run)["seen"].to(self.device, self.dtype)
         pixels = run.pixels(self.pipe.video_processor)
         pixels = pixels + self.augmentation * torch.randn(pixels.shape, generator=run.generator)
         picture = self.codec.encode_image(pixels.to(self.device), run.generator).to(self.device, self.dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from physplan.video.encoders import Encoders
 from physplan.video.families.base import EncodeWords, FamilyModel, Request, channel_stats, tiling, to_unit
 from physplan.video.families.family import META, Family
 from physplan.video.families.wan_checkpointing import WanCheckpointing
+from physplan.video.frames import FrameLayout
 from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 
@@ -48,15 +49,16 @@ class WanCodec:
 
 
 def words(pipe: Any, encoders: Encoders) -> EncodeWords:
-    """`text` [rows, 512, C], and for 2.1 `seen` [1, tokens, C]: the picture through CLIP."""
+    """`text` [rows, 512, C], and for 2.1 `seen` [pictures, tokens, C]: what is given, through CLIP."""
 
     def encode(run: Request) -> dict[str, Any]:
+        pictures = [run.image, *(given.image for given in run.keyframes)]
         with encoders.loaded():
             text, negative = pipe.encode_prompt(
                 run.prompt, run.negative_prompt, run.guided, max_sequence_length=512, device=encoders.device
             )
-            looks = pipe.transformer.config.image_dim is not None
-            seen = pipe.encode_image(run.image, encoders.device) if looks else None
+            looks = pipe.transformer.config.get("image_dim") is not None
+            seen = pipe.encode_image(pictures, encoders.device) if looks else None
         return {"text": run.rows(negative, text), "seen": seen}
 
     return encode
@@ -66,8 +68,8 @@ def blank_words(pipe: Any) -> EncodeWords:
     config = pipe.transformer.config
 
     def encode(run: Request) -> dict[str, Any]:
-        looks = config.image_dim is not None
-        seen = torch.empty(1, 257, config.image_dim, device=META) if looks else None
+        pictures, width = 1 + len(run.keyframes), config.get("image_dim")
+        seen = None if width is None else torch.empty(pictures, 257, width, device=META)
         return {"text": torch.empty(run.branches, 512, config.text_dim, device=META), "seen": seen}
 
     return encode
@@ -109,8 +111,25 @@ class Wan(FamilyModel):
         second = self.pipe.transformer_2
         return [self.denoiser] if second is None else [self.denoiser, second]
 
+    @property
+    def needs_last(self) -> bool:
+        """FLF2V's CLIP embedding has positions for two pictures."""
+        return self.denoiser.config.pos_embed_seq_len is not None
+
+    def keyframe_places(self, layout: FrameLayout) -> Sequence[int]:
+        """The last frame; not in 5B, and in 2.1 only if its CLIP embedding has a place for it."""
+        takes = self.needs_last or self.denoiser.config.image_dim is None
+        return (layout.num_frames - 1,) if takes and not self.keeps_first else ()
+
     def condition(self, run: Request) -> Conditioning:
-        encoded = {name: None if v is None else v.to(self.dtype) for name, v in self.encode(run).items()}
+        if self.needs_last and not run.keyframes:
+            raise PhysPlanError(
+                "This Wan model goes from a first to a last frame: use the method conditioned."
+            )
+        last = [run.scaled(given.image, self.pipe.video_processor) for given in run.keyframes]
+        encoded = {
+            name: None if v is None else v.to(self.device, self.dtype) for name, v in self.encode(run).items()
+        }
         self.pipe.scheduler.set_timesteps(run.num_steps)
         latents, condition, *_ = self.pipe.prepare_latents(
             run.pixels(self.pipe.video_processor).to(self.device, torch.float32),
@@ -122,6 +141,7 @@ class Wan(FamilyModel):
             dtype=torch.float32,
             device=self.device,
             generator=run.generator,
+            last_image=last[0].to(self.device, torch.float32) if last else None,
         )
         if self.keeps_first:
             latents = torch.cat([condition, latents[:, :, 1:]], dim=2)

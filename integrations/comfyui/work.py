@@ -1,0 +1,320 @@
+"""What the nodes do, over ComfyUI's tensors (images [N, H, W, 3], masks [N, H, W]) and without ComfyUI.
+
+Each function is one stage of PhysPlan. ComfyUI runs nodes in inference mode, where no gradient can be taken,
+and with its own number of threads, which changes the last bits of sums: `as_alone` and `_threads` give a
+stage what it has when PhysPlan runs by itself, so that the same seed gives the same frames.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from physplan import presets
+from physplan.drawing.plan import draw_plan
+from physplan.drawing.png import save_png
+from physplan.errors import PhysPlanError
+from physplan.graph import EventChain
+from physplan.origin import Origin
+from physplan.perception import Evidence
+from physplan.pictures import to_picture, to_tensor
+from physplan.pipeline import stages
+from physplan.pipeline.backends import Backends
+from physplan.pipeline.checking import check_video
+from physplan.pipeline.config import Config
+from physplan.pipeline.config_loading import load_config, override, read_assignments, to_plain
+from physplan.pipeline.defaults import with_defaults
+from physplan.pipeline.events import Tell, say_nothing
+from physplan.pipeline.methods import STORYBOARD, guidance_of
+from physplan.pipeline.origins import origin_with, write_told
+from physplan.pipeline.planning import make_plan
+from physplan.pipeline.run import Run, prepare_run
+from physplan.pipeline.sampling import Guide, make_latents
+from physplan.pipeline.video_models import video_model
+from physplan.reasoning.recheck import recheck
+from physplan.runs import RunFolder
+from physplan.sketch import make_sketch
+from physplan.verify import Checked, NotChecked
+from physplan.video.frames import FrameLayout
+
+PRESETS = presets.NAMES
+METHODS = ("physplan", "sketch", "storyboard", "frame_guidance", "base")
+WEIGHTS = ("source", "detector", "sam")  # options of a component that name weights
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scene:
+    """A picture with its plan, and the models that work on it."""
+
+    config: Config
+    backends: Backends
+    picture: Image.Image
+    chain: EventChain
+
+    def run(self, *, method: str = "physplan", seed: int = 0, config: Config | None = None) -> Run:
+        """Everything that can be wrong is found here, in a sentence; nothing is written into the folder."""
+        return prepare_run(
+            RunFolder(Path(tempfile.gettempdir()) / "physplan-comfyui"), config or self.config, self.backends,
+            image=self.picture, prompt=self.chain.prompt, plan=self.chain, seed=seed, method=method,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Keyframes:
+    drawn: stages.Drawn
+    given: bool  # drawn elsewhere
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Made:
+    frames: Tensor  # [F, 3, H, W] in [0, 1]
+    origin: Origin
+    run: Run
+    evidence: Evidence | None
+
+
+def as_alone(stage: Callable[P, T]) -> Callable[P, T]:
+    @functools.wraps(stage)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        with torch.inference_mode(False), torch.enable_grad():
+            return stage(*args, **kwargs)
+
+    return wrapped
+
+
+@contextmanager
+def _threads(config: Config) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(config.runtime.threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@functools.lru_cache(maxsize=2)
+def _backends(settings: str) -> Backends:
+    """Models stay loaded from one run of a workflow to the next."""
+    return Backends(with_defaults(load_config(json.loads(settings))))
+
+
+def configure(preset: str, settings: str = "", models: Sequence[Path] = ()) -> Config:
+    """A preset with lines of FIELD=VALUE, and weights from ComfyUI's folders where these hold them."""
+    lines = [line.strip() for line in settings.splitlines() if line.strip()]
+    return with_defaults(with_models(load_config(preset, read_assignments(lines)), models))
+
+
+def with_models(config: Config, folders: Sequence[Path]) -> Config:
+    """Names on the hub that lie in one of the folders, as owner/name, owner--name or name, become paths."""
+    repo = getattr(getattr(video_model(config.video.model), "model", None), "repo", None)
+    if found := _found(config.video.source or repo, folders):
+        config = override(config, "video.source", str(found))
+    for part in ("editor", "perception.segmenter", "perception.depth", "perception.encoder"):
+        component: Any = functools.reduce(getattr, part.split("."), config)
+        for name in WEIGHTS:
+            if found := _found(component.options.get(name), folders):
+                config = override(config, f"{part}.options", {**component.options, name: str(found)})
+                component = functools.reduce(getattr, part.split("."), config)
+    return config
+
+
+def _found(name: object, folders: Sequence[Path]) -> Path | None:
+    if not isinstance(name, str) or name.count("/") != 1 or name.startswith(("/", ".", "~")):
+        return None
+    owner, last = name.split("/")
+    names = (Path(owner) / last, Path(f"{owner}--{last}"), Path(last))
+    return next((f / n for f in folders for n in names if (f / n).is_dir()), None)
+
+
+@as_alone
+def plan(image: Tensor, prompt: str, preset: str, settings: str = "", models: Sequence[Path] = ()) -> Scene:
+    config = configure(preset, settings, models)
+    backends = _backends(json.dumps(to_plain(config)))
+    picture = to_picture(_channels_first(image)[0])
+    run = prepare_run(
+        RunFolder(Path(tempfile.gettempdir()) / "physplan-comfyui"),
+        config,
+        backends,
+        image=picture,
+        prompt=prompt,
+    )
+    with _threads(config):
+        chain = make_plan(config, backends, run.frame, run.inputs.prompt)
+    return Scene(config=config, backends=backends, picture=run.picture.image, chain=chain)
+
+
+def plan_text(scene: Scene) -> str:
+    return json.dumps(scene.chain.to_json(), indent=2, ensure_ascii=False)
+
+
+def edit_plan(scene: Scene, text: str) -> tuple[Scene, str]:
+    """The plan in the box, checked, with what follows from it computed anew; an empty box changes nothing."""
+    if not text.strip():
+        return scene, ""
+    with tempfile.TemporaryDirectory(prefix="physplan-") as folder:
+        path = Path(folder) / "plan.json"
+        path.write_text(text, encoding="utf-8")
+        chain, notes = recheck(path)
+    edited = replace(scene, chain=chain)
+    edited.run()
+    return edited, "\n".join(notes)
+
+
+def show_plan(scene: Scene) -> Tensor:
+    with tempfile.TemporaryDirectory(prefix="physplan-") as folder:
+        save_png(draw_plan(scene.chain), Path(folder) / "plan.png")
+        with Image.open(Path(folder) / "plan.png") as drawn:
+            return _channels_last(to_tensor(drawn.convert("RGB"))[None])
+
+
+@as_alone
+def keyframes(scene: Scene, images: Tensor | None = None) -> tuple[Keyframes, Tensor, str]:
+    """Drawn by the preset's editor, or given by any other; either way each is looked at and judged."""
+    run = scene.run()
+    given = None
+    if images is not None:
+        given = [to_picture(one).resize(run.frame.size) for one in _channels_first(images)]
+        if len(given) != len(scene.chain.events):
+            raise PhysPlanError(
+                f"The plan has {len(scene.chain.events)} events, but {len(given)} keyframes are given."
+            )
+    with _threads(scene.config):
+        drawn = stages.make_keyframes(scene.config, scene.backends, run.frame, scene.chain, given=given)
+    report = "\n".join(keyframe.report() for keyframe in drawn.keyframes)
+    return Keyframes(drawn=drawn, given=given is not None), pictures(drawn.images), report
+
+
+@as_alone
+def evidence(scene: Scene, drawn: Keyframes, masks: Tensor | None = None) -> tuple[Evidence, Tensor, str]:
+    """Every object's mask in the first frame and every keyframe, in a row, with the names of the rows.
+
+    Masks that come back, as many and in the same order, take their places: paint over one, and it counts.
+    """
+    found = stages.make_evidence(scene.chain, drawn.drawn.sightings)
+    if masks is not None:
+        found = with_masks(found, masks)
+    frames = (found.first, *found.keyframes)
+    rows = [mask for frame in frames for mask in frame.masks.values()]
+    names = [
+        f"{'first frame' if i == 0 else f'keyframe {i}'}: {node}"
+        for i, frame in enumerate(frames)
+        for node in frame.masks
+    ]
+    size = found.first.image.shape[-2:]
+    stacked = torch.stack(rows).float() if rows else torch.zeros(1, *size)
+    return found, stacked, "\n".join([*names, *found.missing])
+
+
+def with_masks(found: Evidence, masks: Tensor) -> Evidence:
+    frames = (found.first, *found.keyframes)
+    wanted, size = sum(len(frame.masks) for frame in frames), tuple(found.first.image.shape[-2:])
+    if masks.ndim != 3 or len(masks) != wanted or tuple(masks.shape[-2:]) != size:
+        raise PhysPlanError(
+            f"{wanted} masks of {size[1]} x {size[0]} pixels are needed, in the order in which they came "
+            f"out; given are {list(masks.shape)}."
+        )
+    rows = iter(masks.cpu() > 0.5)
+    new = [replace(frame, masks={node: next(rows).clone() for node in frame.masks}) for frame in frames]
+    return Evidence(first=new[0], keyframes=tuple(new[1:]))
+
+
+@as_alone
+def sketch(scene: Scene, seen: Evidence) -> tuple[Tensor, Tensor]:
+    """The plan in motion: frames, and where it acts."""
+    with _threads(scene.config):
+        made = make_sketch(scene.chain, seen)
+    return _channels_last(made.frames), made.masks[:, 0].float()
+
+
+@as_alone
+def generate(
+    scene: Scene,
+    method: str,
+    seed: int,
+    *,
+    drawn: Keyframes | None = None,
+    seen: Evidence | None = None,
+    steps: int = 0,
+    tell: Tell = say_nothing,
+    preview: Path | None = None,
+) -> Made:
+    """`steps` 0 stands for the preset's own number."""
+    config = override(scene.config, "video.num_inference_steps", steps) if steps else scene.config
+    run = scene.run(method=method, seed=seed, config=config)
+    if run.guided and (drawn is None or seen is None):
+        raise PhysPlanError(f"The method {method} follows keyframes: connect keyframes and evidence.")
+    with _threads(config):
+        frames = _frames(run, scene.chain, seen, tell, preview)
+    shown = frames if run.fit.mode == "crop" else run.fit.undo(frames, run.picture.image)
+    if drawn is not None and drawn.given:
+        run = replace(run, keyframes=drawn.drawn.images)
+    images = drawn.drawn.images if drawn is not None and run.guided else None
+    return Made(frames=shown, origin=origin_with(run, scene.chain, images, shown), run=run, evidence=seen)
+
+
+def _frames(run: Run, chain: EventChain, seen: Evidence | None, tell: Tell, preview: Path | None) -> Tensor:
+    sketched = make_sketch(chain, seen) if run.from_sketch and seen is not None else None
+    if run.inputs.method == STORYBOARD and sketched is not None:
+        return sketched.frames
+    guided_by = None
+    if run.steered and seen is not None:
+        guided_by = Guide(chain=chain, evidence=seen, config=guidance_of(run.inputs.method, run.config))
+    tell(f"loading the video model {run.config.video.model}")
+    sampled = make_latents(
+        run.config,
+        run.backends,
+        run.frame,
+        run.inputs.prompt,
+        seed=run.inputs.seed,
+        guided_by=guided_by,
+        sketch=sketched,
+        tell=tell,
+        preview=preview,
+    )
+    return decode(run.backends, sampled.latents, sampled.layout)
+
+
+def decode(backends: Backends, latents: Tensor, layout: FrameLayout) -> Tensor:
+    with tempfile.TemporaryDirectory(prefix="physplan-") as folder:
+        return stages.make_video(backends, latents, layout, kept_at=Path(folder) / "latents.safetensors")
+
+
+@as_alone
+def verify(scene: Scene, images: Tensor, seen: Evidence | None = None) -> tuple[str, float, str]:
+    """Of any video of the scene: holds, doubtful, fails or not checked; a number from 0 to 1; a sentence."""
+    with _threads(scene.config):
+        frames = (_channels_first(images) * 255).round() / 255  # as in a file
+        found: Checked = check_video(scene.run(), scene.chain, seen, frames)
+    score = 0.0 if isinstance(found, NotChecked) else float(found.score)
+    return found.verdict, score, found.sentence()
+
+
+def save(made: Made, path: Path) -> None:
+    """As `physplan generate` writes it: with settings, plan, versions and hashes in its metadata."""
+    write_told(path, made.frames, made.origin)
+
+
+def pictures(images: Sequence[Image.Image]) -> Tensor:
+    return _channels_last(torch.stack([to_tensor(image) for image in images]))
+
+
+def _channels_first(images: Tensor) -> Tensor:
+    if images.ndim != 4 or images.shape[-1] not in (3, 4):
+        raise PhysPlanError(f"Pictures [N, H, W, 3] are needed, not {list(images.shape)}.")
+    return images[..., :3].permute(0, 3, 1, 2).detach().float().cpu().clone()
+
+
+def _channels_last(images: Tensor) -> Tensor:
+    return images.permute(0, 2, 3, 1).contiguous()

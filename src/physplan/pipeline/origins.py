@@ -1,0 +1,174 @@
+"""A run as its video tells it, and the run again from what a video tells."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PIL import Image
+
+from physplan import presets
+from physplan.graph import EventChain
+from physplan.origin.local_names import local_names, without_paths
+from physplan.origin.record import TAG, Origin, OriginError, png_of, read_origin
+from physplan.pipeline.config import Config
+from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.events import OnEvent, silent
+from physplan.pipeline.run import AnyPicture, Run, picture_digest, versions
+from physplan.pipeline.stage_keys import digest, identity, setting_stages
+from physplan.reasoning.picture import Picture
+from physplan.runs import layout
+from physplan.video.fit import fit_picture
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from physplan.origin.certificates import Credential
+    from physplan.pipeline.result import Result
+
+
+def origin_of(run: Run, frames: Tensor) -> Origin:
+    """What the run's video says of it, from the run's folder."""
+    folder = run.folder.path
+    plan = layout.load_plan(folder) if run.planned else None
+    return origin_with(run, plan, layout.load_keyframes(folder) if run.guided else None, frames)
+
+
+def origin_with(
+    run: Run, plan: EventChain | None, keyframes: Sequence[Image.Image] | None, frames: Tensor
+) -> Origin:
+    """The same for equal runs, whether the plan was made or given."""
+    shown = Picture.of(_shown(run.picture.image, run.frame, run.config))
+    hashes = {"picture": shown.sha256, "frames": frames_digest(frames)}
+    if plan is not None:
+        hashes["plan"] = digest(plan.to_json())
+    if keyframes is not None:
+        hashes["keyframes"] = picture_digest(keyframes)
+    return Origin(
+        prompt=run.inputs.prompt,
+        method=run.inputs.method,
+        seed=run.inputs.seed,
+        preset=run.config.preset,
+        settings=without_paths({name: value for name, _, value in identity(run.config)}),
+        versions=versions(),
+        hashes=hashes,
+        keyframes_given=run.keyframes is not None,
+        plan=None if plan is None else plan.to_json(),
+        picture=png_of(shown.image),
+    )
+
+
+def write_told(path: Path, frames: Tensor, origin: Origin) -> None:
+    """A video that says how it was made: for every program in a few words, for us in all."""
+    from physplan.video.files import run_metadata, write_video
+
+    about = {"method": origin.method, "prompt": origin.prompt, "video": origin.settings["video.model"]}
+    metadata = run_metadata(seed=origin.seed, preset=origin.preset, **about)
+    fps = origin.settings["video.fps"] or 8
+    write_video(path, frames, fps=fps, metadata=metadata, tags={TAG: origin.to_text()})
+
+
+def _shown(picture: Image.Image, frame: Image.Image, config: Config) -> Image.Image:
+    """As much of the picture as the video shows: what is cut off is nobody's business."""
+    return frame if config.video.fit == "crop" else picture
+
+
+def frames_digest(frames: Tensor) -> str:
+    """Of the pixels [F, 3, H, W] before they are encoded."""
+    import torch
+
+    pixels = (frames.detach().clamp(0, 1) * 255).round().to("cpu", torch.uint8)
+    header = "x".join(map(str, pixels.shape))
+    return hashlib.sha256(f"RGB {header}\n".encode() + pixels.contiguous().numpy().tobytes()).hexdigest()
+
+
+def run_again(
+    origin: Origin,
+    *,
+    output_dir: str | os.PathLike[str],
+    image: AnyPicture | None = None,
+    keyframes: Sequence[Path] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    redo: bool = False,
+    on_event: OnEvent = silent,
+) -> Result:
+    """The run that a video tells of. Its plan is used as it is: nobody is asked for another.
+
+    `image` and `keyframes` are for what the file does not hold; they must be those of the run.
+    """
+    from physplan.pipeline.pipeline import PhysPlan
+
+    pp = PhysPlan(config_of(origin, overrides or {}))
+    return pp.generate(
+        _picture_of(origin, image, pp.config),
+        origin.prompt,
+        plan=plan_of(origin),
+        keyframes=_keyframes_of(origin, keyframes),
+        method=origin.method,
+        seed=origin.seed,
+        output_dir=output_dir,
+        redo=redo,
+        on_event=on_event,
+    )
+
+
+def config_of(origin: Origin, overrides: Mapping[str, Any]) -> Config:
+    """The settings that decide, as the video names them; how and where it runs is this machine's."""
+    base = load_config(origin.preset if origin.preset in presets.NAMES else "sandbox")
+    deciding = {name for name, stage, _ in setting_stages(base) if stage is not None}
+    told = {name: value for name, value in origin.settings.items() if name not in overrides}
+    for name in told:
+        if name not in deciding:
+            raise OriginError(
+                f"The video names the setting {name[:80]!r}, which does not decide what is made: use another."
+            )
+    for name, last in local_names(told):
+        if name in overrides:
+            continue
+        raise OriginError(
+            f"The video was made with files of another machine ({name}: {last[:80]}): say where they are "
+            f"with --set {name.split('[')[0]}=FOLDER."
+        )
+    return load_config(base, {**told, **overrides})
+
+
+def plan_of(origin: Origin) -> EventChain | None:
+    """Checked like a plan from a file, and the one that the hash names."""
+    chain = origin.chain()
+    if (None if chain is None else digest(chain.to_json())) != origin.hashes.get("plan"):
+        raise OriginError("The plan in the video is missing or not the one it was made from: make a new run.")
+    return chain
+
+
+def _picture_of(origin: Origin, given: AnyPicture | None, config: Config) -> Image.Image:
+    picture = Picture.of(given).image if given is not None else origin.image()
+    if picture is None:
+        raise OriginError("The picture is too large to be in the video's metadata: give it with --image.")
+    video = config.video
+    frame, _ = fit_picture(picture, width=video.width or 0, height=video.height or 0, mode=video.fit)
+    if Picture.of(_shown(picture, frame, config)).sha256 != origin.hashes.get("picture"):
+        raise OriginError("The picture is not the one that the video was made from: give that with --image.")
+    return picture
+
+
+def _keyframes_of(origin: Origin, given: Sequence[Path] | None) -> Sequence[Path] | None:
+    if origin.keyframes_given and given is None:
+        raise OriginError("The keyframes of the video were given by hand: give them with --keyframes.")
+    if given is not None and not origin.keyframes_given:
+        raise OriginError("The keyframes of the video were drawn by the run itself: leave out --keyframes.")
+    return given
+
+
+def sign_run(folder: Path, credential: Credential) -> Path:
+    """A signed copy of a run's video. The video itself stays as it is: equal runs have equal files."""
+    from physplan.origin.credentials import sign_video
+
+    origin = read_origin(folder / layout.VIDEO)
+    frame = png_of(layout.load_picture(folder, layout.FRAME))
+    sign_video(
+        folder / layout.VIDEO, folder / layout.SIGNED, credential=credential, origin=origin, frame=frame
+    )
+    return folder / layout.SIGNED

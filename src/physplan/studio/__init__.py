@@ -1,0 +1,1 @@
+"""The studio: a page on which one sees the plan, changes it, and watches it happen."""

@@ -1,0 +1,284 @@
+// One run: its plan over the picture, its keyframes, its sampling as it goes, its video beside others.
+
+import { ask, file, picture, upload } from "./api.js";
+import { button, clock, confirm, h, plural, put, s } from "./dom.js";
+import { cost, lacking } from "./compose.js";
+import { core, PlanEditor } from "./plan.js";
+import { Films } from "./player.js";
+import { hue } from "./timeline.js";
+
+const NAMES = { plan: "planning", keyframes: "drawing keyframes", evidence: "finding objects", sketch: "sketching", latents: "sampling", video: "writing the video", verdict: "checking the video" };
+export const STATES = { waiting: "in the queue", running: "at work", stopped: "stopped", failed: "failed", done: "done" };
+export const VERDICTS = { holds: "good", doubtful: "warn", fails: "bad", "not checked": "" };
+const busy = job => job && (job.state === "waiting" || job.state === "running");
+
+export async function runPage(studio, name) {
+  const page = new RunPage(studio, name);
+  await page.refresh();
+  page.timer = setTimeout(() => page.poll(), 600);
+  return { title: page.details?.prompt || name, node: page.node, close: () => page.close() };
+}
+
+class RunPage {
+  constructor(studio, name) {
+    Object.assign(this, { studio, name, seen: null, details: null, job: null, progress: null, related: [], editor: null, given: null, closed: false, beside: new Set() });
+    this.wanted = studio.wanted[name] || null;
+    this.parts = { head: h("div", { class: "head" }), now: h("div", {}), plan: h("section", { class: "card", hidden: true }), keyframes: h("section", { class: "card", hidden: true }), video: h("section", { class: "card", hidden: true }) };
+    this.error = h("p", { class: "fault", role: "alert", hidden: true });
+    this.node = h("div", { class: "run" }, this.parts.head, this.parts.now, this.error, this.parts.plan, this.parts.keyframes, this.parts.video);
+    this.keys = event => {
+      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || !this.editor) return;
+      event.preventDefault();
+      document.activeElement?.blur();
+      this.editor.step(event.shiftKey ? 1 : -1);
+    };
+    document.addEventListener("keydown", this.keys);
+  }
+  close() { this.closed = true; clearTimeout(this.timer); document.removeEventListener("keydown", this.keys); }
+  fail(text) { this.error.textContent = text || ""; this.error.hidden = !text; }
+  async act(what, given) {
+    this.fail("");
+    try { const answer = await ask(what, { run: this.name, ...given }); await this.refresh(); return answer; }
+    catch (refusal) { this.fail(refusal.message); return null; }
+  }
+  async poll() {
+    if (this.closed) return;
+    try { await this.refresh(); } catch (refusal) { this.fail(refusal.message); }
+    if (!this.closed) this.timer = setTimeout(() => this.poll(), busy(this.job) ? 600 : 3000);
+  }
+  async refresh() {
+    const found = await ask("state", { run: this.name, seen: this.seen, related: this.related.length });
+    if (this.closed) return;
+    const before = this.job && this.job.state;
+    this.job = found.job;
+    this.progress = found.progress;
+    this.preview = found.preview;
+    if (found.details) {
+      this.seen = found.seen;
+      this.details = found.details;
+      this.wanted ||= { method: this.details.method, seed: this.details.seed, settings: {} };
+      this.showPlan();
+      this.showKeyframes();
+    }
+    if (found.related) this.related = found.related;
+    this.showHead(found);
+    this.showNow();
+    if (found.details || found.related || before !== (this.job && this.job.state)) this.showVideo();
+    // The sketch costs nothing where no call goes out: it is drawn as soon as there is a plan.
+    const { job, details } = this;
+    if (!this.drawing && job && job.state === "done" && job.upto === "plan" && details?.preset === "sandbox" && !details.files["sketch.mp4"]) {
+      this.drawing = true;
+      ask("start", this.request("sketch")).then(() => this.refresh()).catch(() => { /* another tab was first */ });
+    }
+  }
+  request(upto, more) {
+    const { details, editor, wanted } = this;
+    const own = this.given || (details.given_keyframes && !editor.changed ? details.keyframes.map(one => one.picture) : null);
+    const edited = editor && (editor.changed || details.given_plan || own);
+    return { run: this.name, picture: details.picture, prompt: details.prompt, preset: details.preset || "sandbox", like: wanted.fresh ? "" : this.name,
+      method: wanted.method, seed: wanted.seed, settings: wanted.settings, plan: edited ? core(editor.plan) : null, keyframes: own, upto, ...more };
+  }
+  async make(upto, more) {
+    this.fail("");
+    try {
+      const { run } = await ask("start", this.request(upto, more));
+      if (run !== this.name) { this.studio.wanted[run] = { ...this.wanted, ...(more || {}) }; location.hash = "#/run/" + encodeURIComponent(run); return; }
+      await this.refresh();
+    } catch (refusal) { this.fail(refusal.message); }
+  }
+
+  showHead() {
+    const { details, job, parts } = this, prompt = details ? details.prompt : this.name;
+    const state = job && job.state !== "done" ? job.state : details && details.finished ? details.verdict : "planned";
+    const kind = { failed: "bad", stopped: "warn", running: "live", waiting: "live" }[state] ?? VERDICTS[state] ?? "";
+    const chip = h("span", { class: `chip ${kind}`, text: STATES[state] || (state === "planned" ? "planned" : `verdict: ${state}`) });
+    const key = JSON.stringify([prompt, state, details && details.files]);
+    if (key === this.headed) return;
+    this.headed = key;
+    const report = details && file(this.name, "report.html", details.files);
+    put(parts.head, 
+      h("div", {}, h("h1", { text: prompt }), h("p", { class: "soft meta" }, chip, h("span", { text: this.name }), details ? h("span", { text: `${details.preset || "own recipe"}, ${details.method}, seed ${details.seed}` }) : null)),
+      h("div", { class: "row" }, report ? h("a", { class: "button", href: report, target: "_blank", rel: "noopener", text: "Report" }) : null,
+        details ? h("a", { class: "button", href: `#/?from=${encodeURIComponent(this.name)}`, text: "Duplicate" }) : null,
+        button("Delete", () => this.remove())));
+  }
+  async remove() {
+    if (!await confirm("Delete this run?", "It goes to the bin, from which it can be taken back.", "Delete")) return;
+    try { await ask("delete", { run: this.name }); this.close(); location.hash = "#/runs"; }
+    catch (refusal) { this.fail(refusal.message); }
+  }
+  // What is under way, or why nothing is.
+  showNow() {
+    const { job, progress, parts } = this;
+    if (!job || job.state === "done") { put(parts.now); this.live = null; return; }
+    if (job.state === "stopped" || job.state === "failed") {
+      this.live = null;
+      put(parts.now, h("div", { class: `banner ${job.state === "failed" ? "bad" : "warn"}` },
+        h("div", {}, h("b", { text: job.state === "failed" ? "This run failed" : "This run is stopped" }), h("p", { text: job.error || "What is done is kept. It goes on where it was." })),
+        button("Go on", () => this.act("continue"), { class: "main" })));
+      return;
+    }
+    if (!this.live || !this.live.node.isConnected) this.live = this.makeLive();
+    const live = this.live, share = progress && progress.total ? progress.done / progress.total : null;
+    live.title.textContent = job.state === "waiting" ? "In the queue" : `${(NAMES[progress?.stage] || "starting").replace(/^./, c => c.toUpperCase())}`;
+    live.words.textContent = progress?.message.split(":")[0] || (job.state === "waiting" ? "It begins when what is ahead is done." : "");
+    live.left.textContent = progress && progress.remaining !== null && progress.remaining !== undefined ? `${clock(progress.remaining)} left` : progress ? `${clock(progress.seconds)} so far` : "";
+    live.bar.classList.toggle("unknown", share === null && job.state === "running");
+    live.fill.style.width = share === null ? "" : `${100 * share}%`;
+    if (share !== null) live.bar.setAttribute("aria-valuenow", Math.round(100 * share)); else live.bar.removeAttribute("aria-valuenow");
+    const sampling = progress && progress.stage === "latents" && this.preview && progress.done > 0;
+    live.picture.hidden = !sampling;
+    if (sampling) {
+      const address = file(this.name, "preview.png", { "preview.png": this.preview });
+      if (live.image.getAttribute("src") !== address) live.image.src = address;
+      put(live.terms, ...terms(progress.terms));
+    }
+  }
+  makeLive() {
+    const live = { title: h("b", {}), words: h("span", { class: "soft small" }), left: h("span", { class: "left", role: "status" }), fill: h("div", { class: "fill" }), terms: h("div", { class: "terms" }), image: h("img", { alt: "The keyframes, and what the video shows at their frames by now" }) };
+    live.bar = h("div", { class: "progress", role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0, "aria-valuemax": 100 }, live.fill);
+    live.picture = h("div", { class: "preview", hidden: true }, live.image, live.terms);
+    live.node = h("div", { class: "card live" }, h("div", { class: "live-head" }, h("div", {}, live.title, live.words), live.left, button("Stop", event => { event.target.disabled = true; this.act("stop"); })), live.bar, live.picture);
+    put(this.parts.now, live.node);
+    return live;
+  }
+
+  showPlan() {
+    const { details, parts } = this;
+    parts.plan.hidden = !details.plan;
+    if (!details.plan) return;
+    const key = JSON.stringify([core(details.plan), details.objects, details.files["sketch.mp4"], details.finished]);
+    if (key === this.planned) return;
+    this.planned = key;
+    if (!this.editor || !this.editor.adopt(details.plan)) this.editor = new PlanEditor(details.plan, this.studio.about, () => this.edited());
+    const scene = h("div", { class: "scene" }, this.overlay(), this.sketch(), this.graph());
+    this.actions = h("div", { class: "row end" });
+    put(parts.plan, h("div", { class: "card-head" }, h("h2", { text: "The plan" }), h("p", { class: "soft", text: `${plural(details.plan.events.length, "event")} in ${details.plan.num_frames} frames. Drag an anchor, or change any word: it is checked at once.` })),
+      scene, this.editor.node, this.actions);
+    this.edited();
+  }
+  edited() {
+    if (!this.actions || !this.editor) return;
+    const { editor, details } = this, dirty = editor.changed || this.given;
+    const again = button(dirty ? "Sketch the changed plan" : "Sketch it", () => this.make("sketch"), { disabled: !editor.holds || busy(this.job) });
+    const show = dirty || !details.files["sketch.mp4"];
+    put(this.actions, ...(show ? [dirty && details.finished ? h("p", { class: "soft small", text: "This run has a video: the changed plan becomes a new run." }) : null, again].filter(Boolean) : []));
+    if (this.startButton) this.startButton.disabled = !editor.holds || busy(this.job);
+  }
+  overlay() {
+    const { details, name } = this, boxes = Object.entries(details.objects), touched = new Map();
+    details.plan.events.forEach((event, i) => event.delta.states.forEach(state => touched.has(state.object) || touched.set(state.object, i)));
+    boxes.sort((a, b) => b[1][2] * b[1][3] - a[1][2] * a[1][3]);
+    const marks = boxes.filter(([id, box]) => touched.has(id) || (boxes.length < 9 && box[2] * box[3] < 0.3)).map(([id, [x, y, width, height]]) => {
+      const event = touched.get(id), share = value => `${100 * value}%`;
+      return h("div", { class: `mark ${event === undefined ? "still" : ""} ${y < 0.08 ? "under" : ""} ${x > 0.7 ? "right" : ""}`, style: { left: share(x), top: share(y), width: share(width), height: share(height), "--hue": hue(event ?? 0) } }, h("span", { text: id }));
+    });
+    const alt = `The first frame. Objects: ${details.plan.graph.nodes.map(node => node.id).join(", ")}`;
+    return h("figure", {}, h("div", { class: "over" }, h("img", { src: file(name, "frame.png", details.files), alt }), ...marks), h("figcaption", { text: boxes.length ? "What is in the picture. Coloured: what changes, by its first event." : "The first frame" }));
+  }
+  // The scene in words: every object with what is known of it.
+  graph() {
+    const { nodes, edges } = this.details.plan.graph;
+    const said = { support: "holds", contact: "touches", containment: "contains", attachment: "carries" };
+    const lines = nodes.map(node => h("li", {}, h("b", { text: node.id }),
+      h("span", { text: [...Object.values(node.attributes || {}), ...edges.filter(edge => edge.a === node.id).map(edge => `${said[edge.r] || edge.r} ${edge.b}`)].join(", ") })));
+    return h("div", { class: "graph" }, h("h4", { text: "The scene before anything happens" }), h("ul", { class: "plain" }, ...lines));
+  }
+  sketch() {
+    const { details, name } = this, source = file(name, "sketch.mp4", details.files);
+    if (!source) return h("figure", { class: "blank-figure" }, h("div", { class: "blank" }, h("b", { text: "No sketch yet" }), h("span", { class: "soft small", text: "It shows the plan in motion, before any sampling." })), h("figcaption", { text: "The plan in motion" }));
+    const video = h("video", { src: source, poster: file(name, "frame.png", details.files), loop: true, muted: true, playsinline: true, controls: true, autoplay: !matchMedia("(prefers-reduced-motion: reduce)").matches, "aria-label": "The plan in motion, as a crude sketch" });
+    video.muted = true;
+    return h("figure", {}, h("div", { class: "over" }, video), h("figcaption", { text: "The plan in motion: a crude sketch, without the video model" }));
+  }
+
+  showKeyframes() {
+    const { details, parts } = this;
+    parts.keyframes.hidden = !details.keyframes.length;
+    if (!details.keyframes.length) return;
+    const key = JSON.stringify(details.keyframes);
+    if (key !== this.drawn) { this.drawn = key; this.given = null; }
+    const now = this.given || details.keyframes.map(one => one.picture);
+    const figures = details.keyframes.map((one, i) => {
+      const input = h("input", { type: "file", accept: "image/png,image/jpeg,image/webp", class: "hidden-file", id: `keyframe-${i}`, onchange: () => input.files[0] && this.replace(i, () => upload("picture", input.files[0])) });
+      const other = now[i] !== one.picture;
+      return h("figure", { style: { "--hue": hue(i) } }, h("img", { src: picture(now[i]), alt: `Keyframe ${i + 1}: ${one.instruction}` }),
+        h("figcaption", {}, h("b", { text: `After event ${i + 1}` }), other ? h("span", { class: "chip live", text: "yours, not used yet" }) : one.problems.length ? h("span", { class: "chip warn", title: one.problems.join("; "), text: plural(one.problems.length, "doubt") }) : h("span", { class: "chip good", text: "checked" })),
+        one.problems.length && !other ? h("p", { class: "soft small", text: one.problems.join("; ") }) : null,
+        h("div", { class: "row" }, button("Redraw", event => { event.target.disabled = true; event.target.textContent = "Drawing ..."; this.replace(i, () => ask("redraw", { ...this.request("sketch"), plan: core(this.editor.plan), keyframes: null, event: i + 1, draw_seed: Math.floor(Math.random() * 1e6) + 1 })); }, { class: "small" }),
+          h("label", { class: "button small", for: `keyframe-${i}`, text: "Replace" }), input));
+    });
+    put(this.parts.keyframes, h("div", { class: "card-head" }, h("h2", { text: "Keyframes" }), h("p", { class: "soft", text: "The state after each event, drawn from the first frame. Redraw one, or put a picture of yours in its place." })),
+      h("div", { class: "keyframes" }, ...figures),
+      this.given ? h("div", { class: "row end" }, button("Undo the changes", () => { this.given = null; this.showKeyframes(); this.edited(); }), button("Use these keyframes", () => this.make("sketch"), { class: "main" })) : null);
+  }
+  async replace(index, make) {
+    this.fail("");
+    try {
+      const found = await make();
+      const before = this.given || this.details.keyframes.map(one => one.picture);
+      this.given = before.map((id, i) => i === index ? found.picture : id);
+    } catch (refusal) { this.fail(refusal.message); }
+    this.showKeyframes();
+    this.edited();
+  }
+
+  showVideo() {
+    const { details, job, parts, name } = this;
+    const shown = details && (details.plan || details.finished || details.method === "base");
+    parts.video.hidden = !shown || (busy(job) && !details.finished);
+    if (!shown) return;
+    this.startButton = null;
+    if (!details.finished) { this.beforeVideo(); return; }
+    if (parts.video.nextSibling !== parts.plan) parts.plan.before(parts.video);   // what one came for is first
+    const poster = file(name, "frame.png", details.files);
+    const title = card => card.method === "base" ? "Base model" : card.method === "physplan" ? "PhysPlan" : card.method;
+    const others = this.related.filter(card => this.beside.has(card.run));
+    const base = this.related.find(card => card.method === "base" && card.seed === details.seed);
+    if (base && this.compared !== base.run && details.method !== "base") { this.compared = base.run; if (!this.beside.has(base.run)) { this.beside.add(base.run); others.push(base); } }
+    const films = new Films([details, ...others].slice(0, 4).map(card => ({ src: file(card.run, "video.mp4", card.files), poster, title: title(card), note: card.run === name ? `seed ${card.seed}` : `${card.run}, seed ${card.seed}`, label: `${title(card)}: ${card.prompt}` })));
+    const choices = this.related.map(card => h("label", { class: "pick" }, h("input", { type: "checkbox", checked: this.beside.has(card.run), onchange: event => { if (event.target.checked) this.beside.add(card.run); else this.beside.delete(card.run); this.showVideo(); } }), h("span", { text: `${title(card)}, ${card.run}` }), card.verdict ? h("span", { class: `chip ${VERDICTS[card.verdict]}`, text: card.verdict }) : null));
+    put(parts.video, h("div", { class: "card-head" }, h("h2", { text: "The video" }), details.sentence ? h("p", { class: `verdict ${VERDICTS[details.verdict]}`, text: details.sentence }) : null),
+      films.node,
+      choices.length ? h("details", { open: this.beside.size > 0 }, h("summary", { text: "Beside other runs of this picture and sentence" }), h("div", { class: "picks" }, ...choices)) : null,
+      h("div", { class: "row end" },
+        details.method !== "base" && !base ? this.baseAsked ? h("p", { class: "soft small", role: "status" }, "The base model's video is on its way: ", h("a", { href: "#/queue", text: "see the queue" })) : button("Make the base model's too", () => this.makeBase()) : null,
+        button("Another seed", () => this.make("video", { seed: details.seed + 1, new: true })),
+        this.editor && (this.editor.changed || this.given) ? this.startButton = button("Make the video of the changed plan", () => this.make("video", { new: true }), { class: "main", disabled: !this.editor.holds }) : null));
+  }
+  // Stays on this page: the video appears beside this one when it is there.
+  async makeBase() {
+    this.fail("");
+    const { details } = this;
+    try {
+      await ask("start", this.request("video", { method: "base", seed: details.seed, new: true, keyframes: null, plan: details.plan ? core(details.plan) : null }));
+      this.baseAsked = true;
+      this.showVideo();
+    } catch (refusal) { this.fail(refusal.message); }
+  }
+  beforeVideo() {
+    const { parts, studio, wanted } = this;
+    const figures = h("div", { class: "forecast" }, h("p", { class: "soft", text: "Working out what it will cost ..." }));
+    const cast = async () => {
+      try { const found = await ask("forecast", this.request("video")); put(figures, ...[cost(found), lacking(found)].filter(Boolean)); }
+      catch (refusal) { put(figures, h("p", { class: "fault", text: refusal.message })); }
+    };
+    const steps = "video.num_inference_steps", quick = (wanted.fresh ? wanted.settings : this.details.settings)[steps] === studio.about.quick[steps];
+    const options = h("div", { class: "more" },
+      h("label", {}, "Method", h("select", { onchange: event => { wanted.method = event.target.value; cast(); } }, ...studio.about.methods.map(one => h("option", { value: one, selected: one === wanted.method, text: one.replace(/_/g, " ") })))),
+      h("label", {}, "Seed", h("input", { type: "number", min: 0, value: wanted.seed, onchange: event => { wanted.seed = Math.max(0, Math.floor(Number(event.target.value) || 0)); cast(); } })),
+      this.details.preset === "sandbox" ? h("label", { class: "tick" }, h("input", { type: "checkbox", checked: quick, onchange: event => { wanted.fresh = true; wanted.settings = event.target.checked ? { ...studio.about.quick } : {}; cast(); } }), "Quick: fewer steps, coarser video") : null);
+    this.startButton = button("Make the video", () => this.make("video"), { class: "main large", disabled: (this.editor && !this.editor.holds) || busy(this.job) });
+    put(parts.video, h("div", { class: "card-head" }, h("h2", { text: "The video" }), h("p", { class: "soft", text: "Sampling follows the plan. You can stop at any time and go on later." })), options, figures, h("div", { class: "row end" }, this.startButton));
+    cast();
+  }
+}
+
+// The terms' means as they fall: a small line each, with its last value.
+function terms(found) {
+  return Object.entries(found).map(([name, values]) => {
+    const most = Math.max(...values, 1e-6), count = Math.max(values.length - 1, 1);
+    const points = values.map((value, i) => `${(100 * i / count).toFixed(1)},${(26 - 24 * value / most).toFixed(1)}`).join(" ");
+    return h("div", { class: "term" }, h("span", { text: name }), s("svg", { viewBox: "0 0 100 28", preserveAspectRatio: "none", role: "img", "aria-label": `${name} is ${values.at(-1)}` }, s("polyline", { points })), h("b", { text: values.at(-1).toFixed(3) }));
+  });
+}

@@ -1,0 +1,102 @@
+// The gallery of runs, the queue, the bin, and runs side by side.
+
+import { ask, file, picture } from "./api.js";
+import { ago, button, clock, h, plural, put } from "./dom.js";
+import { Films } from "./player.js";
+import { STATES, VERDICTS } from "./run.js";
+
+const link = run => `#/run/${encodeURIComponent(run)}`;
+const state = card => card.job && card.job.state !== "done" ? card.job.state : card.finished ? card.verdict : card.failure ? "failed" : "planned";
+const tint = name => ({ failed: "bad", stopped: "warn", running: "live", waiting: "live" }[name] ?? VERDICTS[name] ?? "");
+
+export async function runsPage(studio) {
+  let found = await ask("runs"), closed = false;
+  const chosen = new Set(), error = h("p", { class: "fault", role: "alert", hidden: true });
+  const search = h("input", { type: "search", placeholder: "Search words, methods, names", "aria-label": "Search runs", oninput: () => draw() });
+  const grid = h("div", { class: "gallery" }), count = h("p", { class: "soft", role: "status" }), bar = h("div", { class: "compare-bar", hidden: true }), bin = h("details", { class: "bin" });
+  function draw() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const shown = found.runs.filter(card => words.every(word => `${card.prompt} ${card.run} ${card.method} ${card.preset} ${state(card)} seed ${card.seed}`.toLowerCase().includes(word)));
+    count.textContent = words.length ? `${shown.length} of ${plural(found.runs.length, "run")}` : plural(found.runs.length, "run");
+    put(grid, ...shown.map(card => tile(card)));
+    if (!found.runs.length) put(grid, h("div", { class: "empty" }, h("b", { text: "No runs yet" }), h("p", { class: "soft", text: "What you make here, or with physplan generate in the same folder, appears on this page." }), h("a", { class: "button main", href: "#/", text: "Make the first" })));
+    else if (!shown.length) put(grid, h("div", { class: "empty" }, h("b", { text: "Nothing found" }), h("p", { class: "soft", text: "No run has all of these words." })));
+    put(bin, h("summary", { text: `Bin: ${plural(found.bin.length, "run")}` }), h("ul", { class: "plain" }, ...found.bin.map(name => h("li", {}, h("span", { text: name }), button("Take back", () => act("restore", { binned: name }), { class: "small" })))));
+    bin.hidden = !found.bin.length;
+    compare();
+  }
+  function tile(card) {
+    const poster = file(card.run, "frame.png", card.files) || (card.picture.length === 64 ? picture(card.picture) : "icon.svg");
+    const source = file(card.run, "video.mp4", card.files), name = state(card);
+    const film = source ? h("video", { src: source, poster, muted: true, loop: true, playsinline: true, preload: "none", tabindex: -1, "aria-hidden": "true" }) : h("img", { src: poster, alt: "", loading: "lazy" });
+    film.muted = true;
+    const play = on => { if (!source) return; if (on) film.play().catch(() => {}); else { film.pause(); film.load(); } };
+    return h("article", { class: "tile", onmouseenter: () => play(true), onmouseleave: () => play(false) },
+      h("a", { href: link(card.run), class: "film", "aria-label": `Open ${card.run}: ${card.prompt}` }, film),
+      h("div", { class: "tile-text" }, h("a", { href: link(card.run), class: "title", text: card.prompt }),
+        h("p", { class: "soft small", text: `${card.method}, seed ${card.seed}${card.seconds ? `, ${clock(card.seconds)}` : ""}${card.changed ? `, ${ago(card.changed)}` : ""}` }), h("p", { class: "soft small name", text: card.run }),
+        h("div", { class: "row" }, h("span", { class: `chip ${tint(name)}`, text: STATES[name] || name }),
+          card.finished ? h("label", { class: "pick" }, h("input", { type: "checkbox", checked: chosen.has(card.run), "aria-label": `Compare ${card.run}`, onchange: event => { if (event.target.checked) chosen.add(card.run); else chosen.delete(card.run); compare(); } }), "compare") : null,
+          !card.finished && !(card.job && ["waiting", "running"].includes(card.job.state)) ? button("Go on", () => act("continue", { run: card.run }, link(card.run)), { class: "small" }) : null)));
+  }
+  function compare() {
+    bar.hidden = !chosen.size;
+    const address = `#/compare?${[...chosen].map(run => `run=${encodeURIComponent(run)}`).join("&")}`, fits = chosen.size >= 2 && chosen.size <= 4;
+    put(bar, h("span", { text: fits ? `${chosen.size} chosen` : chosen.size > 4 ? "Choose at most four" : "Choose one more" }), h("div", { class: "row" }, button("Clear", () => { chosen.clear(); draw(); }, { class: "small" }), fits ? h("a", { class: "button main small", href: address, text: "Side by side" }) : null));
+  }
+  async function act(what, given, next) {
+    error.hidden = true;
+    try { await ask(what, given); if (next) location.hash = next; else await refresh(); }
+    catch (refusal) { error.textContent = refusal.message; error.hidden = false; }
+  }
+  let last = "";
+  async function refresh() {
+    found = await ask("runs");
+    const now = JSON.stringify(found);
+    if (!closed && now !== last) { last = now; draw(); }
+  }
+  const timer = setInterval(() => refresh().catch(() => {}), 3000);
+  draw();
+  return { title: "Runs", close: () => { closed = true; clearInterval(timer); }, node: h("div", {}, h("div", { class: "head" }, h("div", {}, h("h1", { text: "Runs" }), count), search), error, grid, bin, bar) };
+}
+
+export async function queuePage(studio) {
+  const list = h("div", {}), error = h("p", { class: "fault", role: "alert", hidden: true });
+  let closed = false;
+  const show = found => {
+    const waiting = found.jobs.filter(job => job.state === "waiting");
+    put(list, 
+      h("div", { class: "row spread" }, h("p", { class: "soft", text: found.paused ? "The queue is paused: what is under way ends, nothing new begins." : "One video at a time, in this order. Plans and sketches do not wait for videos." }),
+        button(found.paused ? "Go on" : "Pause", () => act("pause", { paused: !found.paused }), { class: found.paused ? "main" : "" })),
+      found.jobs.length ? h("ol", { class: "jobs" }, ...found.jobs.map(job => h("li", { class: "card" },
+        h("div", {}, h("a", { class: "title", href: link(job.run), text: job.prompt }), h("p", { class: "soft small", text: `${job.run}: ${job.upto}, ${job.method}, seed ${job.seed}${job.progress && job.progress.remaining ? `, ${clock(job.progress.remaining)} left` : ""}` })),
+        h("div", { class: "row" }, h("span", { class: "chip live", text: STATES[job.state] }),
+          job.state === "waiting" ? button("Earlier", () => act("move", { run: job.run, earlier: true }), { class: "small", disabled: waiting[0] === job }) : null,
+          job.state === "waiting" ? button("Later", () => act("move", { run: job.run, earlier: false }), { class: "small", disabled: waiting.at(-1) === job }) : null,
+          button("Stop", () => act("stop", { run: job.run }), { class: "small" }))))) :
+        h("div", { class: "empty" }, h("b", { text: "Nothing is under way" }), h("p", { class: "soft", text: "Runs that you start wait here for their turn." })));
+  };
+  async function act(what, given) {
+    error.hidden = true;
+    try { await ask(what, given); } catch (refusal) { error.textContent = refusal.message; error.hidden = false; }
+    await refresh();
+  }
+  let last = "";
+  async function refresh() {
+    const found = await ask("queue"), now = JSON.stringify(found);
+    if (!closed && now !== last) { last = now; show(found); }
+  }
+  await refresh();
+  const timer = setInterval(() => refresh().catch(() => {}), 1500);
+  return { title: "Queue", close: () => { closed = true; clearInterval(timer); }, node: h("div", {}, h("h1", { text: "Queue" }), error, list) };
+}
+
+export async function comparePage(studio, query) {
+  const names = query.getAll("run").slice(0, 4);
+  const cards = await Promise.all(names.map(async run => (await ask("state", { run })).details));
+  const films = new Films(cards.map(card => ({ src: file(card.run, "video.mp4", card.files), poster: file(card.run, "frame.png", card.files), title: card.method, note: card.run, label: `${card.run}: ${card.prompt}` })));
+  const rows = [["Sentence", card => card.prompt], ["Method", card => card.method], ["Preset", card => card.preset], ["Seed", card => card.seed], ["Steps", card => card.steps ?? ""], ["Verdict", card => card.sentence || card.verdict], ["Work", card => clock(card.seconds)], ["Money", card => card.usd ? `${card.usd.toFixed(2)} USD` : "nothing"], ["Events", card => card.plan ? card.plan.events.map(event => event.delta.states.map(one => `${one.object}: ${one.state}`).join(", ")).join(" → ") : "no plan"]];
+  return { title: "Side by side", node: h("div", {}, h("h1", { text: "Side by side" }), h("section", { class: "card" }, films.node),
+    h("div", { class: "card scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("td", {}), ...cards.map(card => h("th", { scope: "col" }, h("a", { href: link(card.run), text: card.run }))))),
+      h("tbody", {}, ...rows.map(([title, cell]) => { const cells = cards.map(card => String(cell(card))); const differ = new Set(cells).size > 1; return h("tr", { class: differ ? "differs" : "" }, h("th", { scope: "row", text: title }), ...cells.map(text => h("td", { text }))); }))))) };
+}

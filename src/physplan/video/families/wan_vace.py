@@ -1,0 +1,106 @@
+"""Wan VACE: pictures at any frames, grey and a white mask elsewhere; the first frame is one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from physplan.video.families.base import EncodeWords, FamilyModel, Request
+from physplan.video.families.family import Family
+from physplan.video.families.wan import WanCodec, blank_words, read_scheduler, words
+from physplan.video.families.wan_checkpointing import WanCheckpointing
+from physplan.video.frames import FrameLayout
+from physplan.video.noise import Flow
+from physplan.video.protocol import Conditioning
+
+GREY = (128, 128, 128)
+
+
+class WanVACE(FamilyModel):
+    """Rectified flow; what is given comes in through layers of its own, beside the noisy latents."""
+
+    name = "wan-vace"
+    batched_guidance = False
+
+    def __init__(self, pipe: Any, encode: EncodeWords) -> None:
+        self.pipe, self.encode = pipe, encode
+        self.codec = WanCodec(pipe.vae)
+        self.denoiser = pipe.transformer
+        boundary = pipe.config.boundary_ratio
+        self.boundary = None if boundary is None else boundary * pipe.scheduler.config.num_train_timesteps
+        self.side_multiple = self.codec.spatial_ratio * self.denoiser.config.patch_size[1]
+
+    @property
+    def denoisers(self) -> list[Any]:
+        second = self.pipe.transformer_2
+        return [self.denoiser] if second is None else [self.denoiser, second]
+
+    def keyframe_places(self, layout: FrameLayout) -> Sequence[int]:
+        return range(1, layout.num_frames)
+
+    def condition(self, run: Request) -> Conditioning:
+        text = self.encode(run)["text"].to(self.device, self.dtype)
+        self.pipe.scheduler.set_timesteps(run.num_steps)
+        given = self._given(run)
+        drawn = self.pipe.prepare_latents(
+            1,
+            self.codec.channels,
+            run.height,
+            run.width,
+            run.layout.num_frames,
+            torch.float32,
+            torch.device("cpu"),
+            run.generator,
+        )
+        return run.conditioning(
+            latents=drawn.to(self.device),
+            noise=Flow.from_scheduler(self.pipe.scheduler),
+            timesteps=self.pipe.scheduler.timesteps,
+            inputs={"text": text, "given": given.to(self.dtype)},
+        )
+
+    def _given(self, run: Request) -> Tensor:
+        """Latents of what is known and of what is not, and the mask that says which: [1, C, F, h, w]."""
+        size = (run.width, run.height)
+        frames = [Image.new("RGB", size, GREY)] * run.layout.num_frames
+        masks = [Image.new("L", size, 255)] * run.layout.num_frames
+        for frame, image in [(0, run.image), *((one.frame, one.image) for one in run.keyframes)]:
+            frames[frame] = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+            masks[frame] = Image.new("L", size, 0)
+        video, mask, _ = self.pipe.preprocess_conditions(
+            frames, masks, None, 1, run.height, run.width, run.layout.num_frames, torch.float32, self.device
+        )
+        latents = self.pipe.prepare_video_latents(video, mask, [[]], run.generator, self.device)
+        return torch.cat([latents, self.pipe.prepare_masks(mask, [[]], run.generator)], dim=1)
+
+    def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
+        text, given = conditioning.inputs["text"][rows], conditioning.inputs["given"]
+        low_noise = self.boundary is not None and conditioning.timesteps[n] < self.boundary
+        denoiser = self.pipe.transformer_2 if low_noise else self.denoiser
+        output: Tensor = denoiser(
+            hidden_states=latents.to(self.dtype).expand(len(text), -1, -1, -1, -1),
+            timestep=conditioning.timesteps[n].to(latents.device).expand(len(text)),
+            encoder_hidden_states=text,
+            control_hidden_states=given.expand(len(text), -1, -1, -1, -1),
+            control_hidden_states_scale=given.new_ones(len(denoiser.config.vace_layers)),
+            return_dict=False,
+        )[0]
+        return output.float()
+
+
+FAMILY = Family(
+    name=WanVACE.name,
+    pipelines={"WanVACEPipeline": "WanVACEPipeline"},
+    scheduler="FlowMatchEulerDiscreteScheduler",
+    read_scheduler=read_scheduler,
+    model=WanVACE,
+    words=words,
+    blank_words=blank_words,
+    codec_checkpointing=WanCheckpointing,
+    codec_dtype=torch.float32,
+    settings=("boundary_ratio",),
+)

@@ -1,0 +1,40 @@
+"""Pictures that a video must show at given frames, and where a model can take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from PIL.Image import Image
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GivenFrame:
+    frame: int  # from 1 on: frame 0 is the picture that every run is given
+    image: Image
+
+
+def settle(
+    wanted: Sequence[GivenFrame], places: Sequence[int]
+) -> tuple[tuple[GivenFrame, ...], tuple[str, ...]]:
+    """Each picture at the nearest of the places a model takes one, and what was moved or left out, in words.
+
+    Where several want one place, the nearest has it, of equally near ones the last.
+    """
+    at: dict[int, GivenFrame] = {}
+    for given in sorted(wanted, key=lambda one: one.frame):
+        place = min(places, key=lambda frame: (abs(frame - given.frame), frame))
+        held = at.get(place)
+        if held is None or abs(held.frame - place) >= abs(given.frame - place):
+            at[place] = given
+    taken = {id(given): place for place, given in at.items()}
+    notes = []
+    for given in wanted:
+        if id(given) not in taken:
+            notes.append(f"the keyframe of frame {given.frame} is left out: this model has no place for it")
+        elif (place := taken[id(given)]) != given.frame:
+            notes.append(
+                f"the keyframe of frame {given.frame} is given at frame {place}, the nearest it takes"
+            )
+    settled = tuple(replace(at[place], frame=place) for place in sorted(at))
+    return settled, tuple(notes)

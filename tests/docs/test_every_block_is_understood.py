@@ -1,0 +1,104 @@
+"""Every command of README and docs is a command, and every piece of Python imports what there is."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from tests.docs.pages import ROOT, Block, arguments, blocks, pages
+
+from physplan.cli import build_parser, main
+
+EVERY = [block for page in pages() for block in blocks(page)]
+PARSER = build_parser()
+SHELL = [block for block in EVERY if block.language == "sh"]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+KNOWN_NEEDS = ("a key", "a GPU", "a server", "extra", "data", "hours", "a person", "weights", "code of yours")
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(SHELL) >= 20
+    assert {block.page for block in EVERY} >= {"README.md", "docs/quickstart.md", "docs/batch.md"}
+
+
+@pytest.mark.parametrize("block", SHELL, ids=str)
+def test_every_command_is_one(block: Block) -> None:
+    for command in block.commands:
+        given = arguments(command)
+        if given is not None:
+            assert callable(PARSER.parse_args(given).run), command
+        elif command.startswith("make "):
+            target = command.split()[1]
+            assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE), command
+        elif found := re.match(r"python -m (benchmarks\.\w+)", command):
+            assert (ROOT / f"{found[1].replace('.', '/')}.py").exists(), command
+        elif "pip install" in command:
+            assert set(re.findall(r"\w+", (re.search(r"\[(.*)\]", command) or ["", ""])[1])) <= EXTRAS.keys()
+        else:
+            assert command.split()[0] in (
+                "$EDITOR",
+                ".venv/bin/pre-commit",
+                ".venv/bin/python",
+                "ln",
+                "cp",
+                "COMFYUI=/path/to/ComfyUI",
+            ), command
+
+
+@pytest.mark.parametrize("block", [b for b in EVERY if b.language == "python"], ids=str)
+def test_every_piece_of_python_imports_what_there_is(block: Block) -> None:
+    if "tested by" in block.marks:
+        ast.parse(block.text)
+        return
+    for node in ast.walk(ast.parse(block.text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("physplan"):
+            exec(ast.unparse(node), {})
+
+
+@pytest.mark.parametrize("block", [b for b in EVERY if "needs" in b.marks], ids=str)
+def test_what_is_not_run_says_why(block: Block) -> None:
+    assert block.marks["needs"].startswith(KNOWN_NEEDS), block.marks["needs"]
+
+
+@pytest.mark.parametrize("block", [b for b in EVERY if "tested by" in b.marks], ids=str)
+def test_the_test_that_a_block_names_reads_its_page(block: Block) -> None:
+    test = ROOT / block.marks["tested by"]
+    assert Path(block.page).stem in test.read_text("utf-8")
+
+
+def dry_runs() -> list[tuple[Block, str]]:
+    """Of what cannot be run here: what the command itself says it would do."""
+    found = [(block, command) for block in SHELL if "needs" in block.marks for command in block.commands]
+    return [(b, c) for b, c in found if (arguments(c) or [""])[0] in ("generate", "batch")]
+
+
+@pytest.mark.docs
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(("block", "command"), dry_runs(), ids=lambda one: str(one)[:60])
+def test_what_needs_more_than_this_machine_has_is_dry_run(
+    block: Block,
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["sample", "ice-tray", "-o", "ice.png"]) == 0
+    assert main(["sample", "ice-cloth", "-o", "cloth.png"]) == 0
+    for other in blocks(block.page):
+        if name := other.marks.get("file"):
+            (tmp_path / name).write_text(other.text, encoding="utf-8")
+    given = arguments(command) or []
+    assert main([*given, *([] if "--dry-run" in given else ["--dry-run"])]) == 0
+    assert "othing was" in capsys.readouterr().out
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_makefile_target_can_be_planned() -> None:
+    targets = sorted({c.split()[1] for b in SHELL for c in b.commands if c.startswith("make ")})
+    command = ["make", "-n", "--old-file=.venv/.base", "--old-file=.venv/.dev", *targets]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)

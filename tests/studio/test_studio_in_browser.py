@@ -1,0 +1,265 @@
+"""The studio in a real browser: from a sample to a video, a plan broken and mended, tabs, kills, words."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_double import Opened, write_run
+
+from physplan.studio.server import Studio
+
+WAIT = 120_000  # milliseconds, on a busy machine
+HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+AWAY = "ERR_CONNECTION|ERR_EMPTY|Failed to load resource|ERR_ABORTED"
+
+
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    yield new_page(context)
+    context.close()
+
+
+def new_page(context: Any) -> Any:
+    page = context.new_page()
+    page.set_default_timeout(WAIT)
+    page.faults = []
+    page.on("pageerror", lambda error: page.faults.append(str(error)))
+    page.on("console", lambda message: message.type == "error" and page.faults.append(message.text))
+    return page
+
+
+def faults(page: Any) -> list[str]:
+    return [fault for fault in page.faults if not re.search(AWAY, fault)]
+
+
+def address(studio: Studio) -> str:
+    return f"http://127.0.0.1:{studio.server.port}/"
+
+
+def plan_a_sample(page: Any, link: str) -> None:
+    page.goto(link)
+    page.locator(".sample").first.click()
+    page.get_by_label("Quick").check()
+    page.locator(".figures").wait_for()
+    page.get_by_role("button", name="Plan it").click()
+    page.locator(".event").first.wait_for()
+
+
+def make_the_video(page: Any) -> None:
+    page.locator(".scene video").wait_for()
+    page.get_by_role("button", name="Make the video").click()
+    page.locator(".preview img").wait_for()
+
+
+def test_a_sample_becomes_a_plan_a_sketch_and_a_video_which_can_be_stopped_and_goes_on(
+    page: Any, tmp_path: Path
+) -> None:
+    opened = Opened(tmp_path / "runs")
+    try:
+        plan_a_sample(page, opened.link)
+        make_the_video(page)
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("This run is stopped").wait_for()
+        page.get_by_role("button", name="Go on").click()
+        page.locator(".films video").wait_for()
+        assert page.locator(".mark").count() >= 1
+        assert page.get_by_role("link", name="Report").is_visible()
+        page.goto(opened.link + "#/runs")
+        page.locator(".tile video").wait_for()
+        assert faults(page) == []
+        assert opened.stop() == ""
+    finally:
+        opened.kill()
+
+
+@pytest.mark.slow
+def test_a_studio_that_is_killed_while_it_samples_goes_on_from_its_step(page: Any, tmp_path: Path) -> None:
+    opened = Opened(tmp_path / "runs")
+    try:
+        plan_a_sample(page, opened.link)
+        make_the_video(page)
+        opened.kill()
+        page.get_by_text("does not answer").wait_for()
+        opened.start()
+        page.get_by_text("The studio ended while this was under way").wait_for()
+        page.get_by_role("button", name="Go on").click()
+        page.locator(".films video").wait_for()
+        assert faults(page) == []
+        assert opened.stop() == ""
+    finally:
+        opened.kill()
+
+
+STANDING_IN = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from studio_double import StandIn
+from physplan.studio.server import Studio
+
+class Slow(StandIn):
+    def __init__(self, log):
+        super().__init__(log)
+        if {closed}:
+            self.gate.clear()
+
+studio = Studio(Path({runs!r}), host="127.0.0.1", port={port}, make_worker=Slow)
+print(studio.server.port, flush=True)
+studio.server.serve_forever()
+"""
+
+
+def test_a_page_waits_for_a_killed_studio_and_goes_on_with_the_next(page: Any, tmp_path: Path) -> None:
+    write_run(tmp_path / "runs" / "half", video=False)
+
+    def start(port: int, closed: bool) -> tuple[subprocess.Popen[str], int]:
+        here, runs = str(Path(__file__).parent), str(tmp_path / "runs")
+        script = STANDING_IN.format(tests=here, closed=closed, runs=runs, port=port)
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        assert process.stdout
+        return process, int(process.stdout.readline())
+
+    process, port = start(0, True)
+    try:
+        page.goto(f"http://127.0.0.1:{port}/#/run/half")
+        page.get_by_role("button", name="Make the video").click()
+        page.get_by_role("button", name="Stop").wait_for()
+        process.kill()
+        process.wait()
+        page.get_by_text("does not answer").wait_for()
+        process, _ = start(port, False)
+        page.get_by_role("button", name="Go on").click()
+        page.locator(".films video").wait_for()
+        assert faults(page) == []
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_plan_is_edited_into_a_violation_and_back(page: Any, studio: Studio) -> None:
+    page.goto(address(studio) + "#/run/half")
+    named = page.locator(".edit input.object")
+    named.fill("moon#9")
+    fault = page.locator(".edit .fault", has_text="grounding")
+    fault.wait_for()
+    assert "moon#9" in fault.text_content()
+    assert page.get_by_role("button", name="Make the video").is_disabled()
+    named.press("Enter")
+    page.keyboard.press("Control+z")
+    page.locator(".state.good").wait_for()
+    assert named.input_value() == "ball#1"
+    assert page.locator(".fault:visible").count() == 0
+    page.get_by_role("button", name="Redo").click()
+    page.locator(".edit .fault").first.wait_for()
+    page.get_by_role("button", name="Reset").click()
+    page.locator(".state.good").wait_for()
+    page.get_by_role("button", name="+ Add an event").click()
+    page.locator(".state.bad").wait_for()
+    page.get_by_role("button", name="Remove event 2").click()
+    page.locator(".state.good").wait_for()
+    assert faults(page) == []
+
+
+def test_an_anchor_is_dragged_and_moved_with_the_keyboard(page: Any, studio: Studio) -> None:
+    page.goto(address(studio) + "#/run/half")
+    anchor = page.get_by_role("slider", name="End of event 1")
+    anchor.wait_for()
+    assert anchor.get_attribute("aria-valuenow") == "4"
+    box, track = anchor.bounding_box(), page.locator(".track").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(track["x"] + track["width"] * 6 / 8, box["y"] + 20, steps=4)
+    page.mouse.up()
+    page.get_by_text("75 % of the time, until frame 6").wait_for()
+    page.locator(".state.good").wait_for()
+    anchor.focus()
+    page.keyboard.press("ArrowLeft")
+    page.get_by_text("until frame 5").wait_for()
+    page.get_by_role("button", name="Undo", exact=True).click()
+    page.get_by_role("button", name="Undo", exact=True).click()
+    page.get_by_text("until frame 4").wait_for()
+    assert faults(page) == []
+
+
+def test_two_tabs_see_one_queue_and_do_not_break_each_other(page: Any, studio: Studio) -> None:
+    gate = studio.session._workers["slow"].gate  # type: ignore[attr-defined]
+    gate.clear()
+    other = new_page(page.context)
+    for tab in (page, other):
+        tab.goto(address(studio) + "#/run/half")
+        tab.get_by_role("button", name="Make the video").wait_for()
+    edited = other.get_by_label("new value")
+    edited.fill("huge")  # what one tab edits, the other does not see
+    page.get_by_role("button", name="Make the video").click()
+    for tab in (page, other):
+        tab.get_by_role("button", name="Stop").wait_for()
+    assert edited.input_value() == "huge"
+    other.get_by_role("button", name="Stop").click()
+    page.get_by_text("This run is stopped").wait_for()
+    gate.set()
+    page.get_by_role("button", name="Go on").click()
+    for tab in (page, other):
+        tab.locator(".films video").wait_for()
+        assert faults(tab) == []
+    assert edited.input_value() == "huge"
+
+
+def test_hostile_words_are_shown_as_words_and_run_nothing(page: Any, studio: Studio, runs: Path) -> None:
+    write_run(runs / "bad <b>name<b> 'x'", prompt=HOSTILE)
+    for place in ("#/runs", "#/run/bad%20%3Cb%3Ename%3Cb%3E%20'x'", "#/queue"):
+        page.goto("about:blank")
+        page.goto(address(studio) + place)
+        page.locator("h1").first.wait_for()
+        assert "owned" not in page.evaluate("document.title").replace(HOSTILE, "")
+        assert page.locator("main script, main img[onerror]").count() == 0
+    page.goto(address(studio) + "runs/old%20one/report.html")
+    assert page.title() == ""
+
+
+def test_runs_are_searched_compared_deleted_and_taken_back(page: Any, studio: Studio, runs: Path) -> None:
+    write_run(runs / "another", prompt="the lamp glows", method="base")
+    page.goto(address(studio) + "#/runs")
+    page.locator(".tile").nth(3).wait_for()
+    page.get_by_label("Search runs").fill("lamp base")
+    page.get_by_text("1 of 4 runs").wait_for()
+    page.get_by_label("Search runs").fill("")
+    page.get_by_label("Compare another").check()
+    page.get_by_label("Compare old one").check()
+    page.get_by_role("link", name="Side by side").click()
+    page.locator(".reel-2").wait_for()
+    assert page.locator("tr.differs").count() >= 1
+    page.get_by_role("link", name="another").click()
+    page.get_by_role("button", name="Delete").click()
+    page.locator("dialog").get_by_role("button", name="Delete").click()
+    page.get_by_text("Bin: 1 run").click()
+    page.get_by_role("button", name="Take back").click()
+    page.locator(".tile", has_text="the lamp glows").wait_for()
+    assert faults(page) == []
+
+
+UNNAMED = """[...document.querySelectorAll('img:not([alt]), button, a, input, select, textarea, video')]
+  .filter(e => e.offsetParent && !e.ariaHidden && !(e.textContent.trim() || e.ariaLabel || e.placeholder
+    || e.labels?.length || e.querySelector('img[alt]'))).map(e => e.outerHTML)"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_is_wider_than_a_telephone_and_everything_has_a_name(
+    chromium: Any, studio: Studio, scheme: str
+) -> None:
+    context = chromium.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page = new_page(context)
+    for place in ("#/", "#/runs", "#/queue", "#/run/half", "#/run/old%20one", "#/compare?run=old%20one"):
+        page.goto("about:blank")
+        page.goto(address(studio) + place)
+        page.locator("main h1").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, place
+        assert page.evaluate(UNNAMED) == [], place
+    assert faults(page) == []
+    context.close()
