@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
-from transformers import Dinov2Model
 
 from physplan.perception.images import normalise, patch_grid, resize, size_of
 from physplan.weights import load_model
@@ -16,7 +15,7 @@ from physplan.weights import load_model
 class DINOv2:
     """Patch tokens as a map at the stride of the patch size; class and register tokens are dropped."""
 
-    network: ClassVar[Any] = Dinov2Model
+    network: ClassVar[str] = "Dinov2Model"  # of transformers, which takes a second to import
     source: ClassVar[str] = "facebook/dinov2-base"
     interpolation: ClassVar[str] = "bicubic"  # what its own processor resizes with
 
@@ -35,7 +34,10 @@ class DINOv2:
         long_side: int | None = None,
     ) -> Self:
         """`long_side` scales images before encoding; by default they keep their size, in whole patches."""
-        model = load_model(cls.network, source or cls.source, revision=revision, dtype=torch_dtype)
+        import transformers
+
+        network = getattr(transformers, cls.network)
+        model = load_model(network, source or cls.source, revision=revision, dtype=torch_dtype)
         return cls(model.to(device), long_side=long_side)
 
     def __call__(self, images: Tensor) -> Tensor:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from transformers import DINOv3ViTModel
-
 from physplan.perception.dinov2 import DINOv2
 
 
 class DINOv3(DINOv2):
     """Used as DINOv2 is; it has register tokens, too."""
 
-    network = DINOv3ViTModel
+    network = "DINOv3ViTModel"
     source = "facebook/dinov3-vitb16-pretrain-lvd1689m"
     interpolation = "bilinear"

@@ -47,7 +47,9 @@ class StudioSession:
         self._sampled, self.ready = threading.Event(), threading.Event()
         self._asked = False
         self._queue = Queue(own, self._workers, self._given)
-        threading.Thread(target=self._make_ready, daemon=True).start()
+        # The worker takes seconds to load what the first plan needs: it begins before anything else.
+        for first in (self._make_ready, self._draw_samples):
+            threading.Thread(target=first, daemon=True).start()
 
     def close(self) -> None:
         self._queue.close()
@@ -127,7 +129,10 @@ class StudioSession:
         return {"name": name, "about": about, "method": method, "missing": missing}
 
     def _make_ready(self) -> None:
-        """The samples, and a worker that has loaded what the first plan needs."""
+        self._warm("quick")
+        self.ready.set()
+
+    def _draw_samples(self) -> None:
         from physplan.sandbox import samples
 
         for name in samples.names():
@@ -140,8 +145,6 @@ class StudioSession:
                 }
             )
         self._sampled.set()
-        self._warm("quick")
-        self.ready.set()
 
     def _warm(self, lane: str) -> None:
         with suppress(PhysPlanError, Stopped):  # the first task says what is wrong
