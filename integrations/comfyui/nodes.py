@@ -14,6 +14,7 @@ from comfy_api.latest import ComfyExtension, InputImpl, Types, io, ui
 from PIL import Image
 
 from . import work
+from .model_files import Models
 
 CATEGORY = "PhysPlan"
 Plan = io.Custom("PHYSPLAN_PLAN")
@@ -23,10 +24,20 @@ Made = io.Custom("PHYSPLAN_VIDEO")
 PREVIEW_SIDE = 512
 
 
-def model_folders() -> list[Path]:
-    """Where ComfyUI keeps models in the layout of diffusers and transformers."""
+def models() -> Models:
+    """ComfyUI's folders: for models in the layout of diffusers and transformers, and for single files."""
     folders = [Path(folder_paths.models_dir) / "physplan"]
-    return folders + [Path(folder) for folder in folder_paths.get_folder_paths("diffusers")]
+    folders += [Path(folder) for folder in folder_paths.get_folder_paths("diffusers")]
+    return Models(folders=folders, find_file=find_file)
+
+
+def find_file(kind: str, name: str) -> str | None:
+    """In subfolders too, as ComfyUI's own loaders do."""
+    for listed in folder_paths.get_filename_list(kind):
+        if Path(listed).name == name:
+            found: str | None = folder_paths.get_full_path(kind, listed)
+            return found
+    return None
 
 
 class Watched:
@@ -75,7 +86,7 @@ class PhysPlanPlan(io.ComfyNode):
 
     @classmethod
     def execute(cls, image: Any, prompt: str, preset: str, settings: str) -> io.NodeOutput:
-        scene = work.plan(image, prompt, preset, settings, model_folders())
+        scene = work.plan(image, prompt, preset, settings, models())
         return io.NodeOutput(scene, work.plan_text(scene))
 
 

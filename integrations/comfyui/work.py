@@ -47,9 +47,12 @@ from physplan.sketch import make_sketch
 from physplan.verify import Checked, NotChecked
 from physplan.video.frames import FrameLayout
 
+from .model_files import Models, find_files, find_folder
+
 PRESETS = presets.NAMES
 METHODS = ("physplan", "sketch", "storyboard", "frame_guidance", "base")
 WEIGHTS = ("source", "detector", "sam")  # options of a component that name weights
+NOWHERE = Models()
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -110,36 +113,33 @@ def _backends(settings: str) -> Backends:
     return Backends(with_defaults(load_config(json.loads(settings))))
 
 
-def configure(preset: str, settings: str = "", models: Sequence[Path] = ()) -> Config:
+def configure(preset: str, settings: str = "", models: Models = NOWHERE) -> Config:
     """A preset with lines of FIELD=VALUE, and weights from ComfyUI's folders where these hold them."""
     lines = [line.strip() for line in settings.splitlines() if line.strip()]
     return with_defaults(with_models(load_config(preset, read_assignments(lines)), models))
 
 
-def with_models(config: Config, folders: Sequence[Path]) -> Config:
-    """Names on the hub that lie in one of the folders, as owner/name, owner--name or name, become paths."""
+def with_models(config: Config, models: Models) -> Config:
+    """Names on the hub become paths: of a whole model's folder, or of the single files of its parts."""
     repo = getattr(getattr(video_model(config.video.model), "model", None), "repo", None)
-    if found := _found(config.video.source or repo, folders):
+    wanted = config.video.source or repo
+    if found := find_folder(wanted, models.folders):
         config = override(config, "video.source", str(found))
+    else:
+        for part, file in find_files(wanted, models.find_file).items():
+            if getattr(config.video.files, part) is None:
+                config = override(config, f"video.files.{part}", file)
     for part in ("editor", "perception.segmenter", "perception.depth", "perception.encoder"):
         component: Any = functools.reduce(getattr, part.split("."), config)
         for name in WEIGHTS:
-            if found := _found(component.options.get(name), folders):
+            if found := find_folder(component.options.get(name), models.folders):
                 config = override(config, f"{part}.options", {**component.options, name: str(found)})
                 component = functools.reduce(getattr, part.split("."), config)
     return config
 
 
-def _found(name: object, folders: Sequence[Path]) -> Path | None:
-    if not isinstance(name, str) or name.count("/") != 1 or name.startswith(("/", ".", "~")):
-        return None
-    owner, last = name.split("/")
-    names = (Path(owner) / last, Path(f"{owner}--{last}"), Path(last))
-    return next((f / n for f in folders for n in names if (f / n).is_dir()), None)
-
-
 @as_alone
-def plan(image: Tensor, prompt: str, preset: str, settings: str = "", models: Sequence[Path] = ()) -> Scene:
+def plan(image: Tensor, prompt: str, preset: str, settings: str = "", models: Models = NOWHERE) -> Scene:
     config = configure(preset, settings, models)
     backends = _backends(json.dumps(to_plain(config)))
     picture = to_picture(_channels_first(image)[0])

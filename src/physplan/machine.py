@@ -98,6 +98,12 @@ def no_folder(source: str) -> Missing | None:
     return Missing("weights", f"the folder {source}", "give a model's folder, or a hub name: owner/name")
 
 
+def no_file(path: str) -> Missing | None:
+    if Path(path).is_file():
+        return None
+    return Missing("weights", f"the file {path}", "give a .safetensors file with the weights")
+
+
 def gated(name: str) -> Missing:
     return Missing(
         "access",

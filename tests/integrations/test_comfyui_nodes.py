@@ -12,12 +12,14 @@ from tests.integrations import comfyui_prompts
 from torch import Tensor
 
 from integrations.comfyui import work
+from integrations.comfyui.model_files import SINGLE_FILES, Models
 from physplan.errors import PhysPlanError
 from physplan.graph.errors import GraphError
 from physplan.pictures import to_tensor
 from physplan.pipeline import PhysPlan
 from physplan.pipeline.config_loading import load_config
 from physplan.sandbox.samples import first_frame, sample
+from physplan.video.published import PUBLISHED
 
 FOLDER = Path(work.__file__).parent
 SCENE = sample("ice-tray", 0)
@@ -125,12 +127,37 @@ def test_weights_in_comfyuis_folders_are_found_by_the_presets_names(tmp_path: Pa
     (tmp_path / "facebook" / "sam3").mkdir(parents=True)
     (tmp_path / "Lightricks--LTX-Video").mkdir()
     (tmp_path / "dinov2-base").mkdir()
-    config = work.with_models(load_config("open"), [tmp_path / "nothing", tmp_path])
+    models = Models(folders=[tmp_path / "nothing", tmp_path])
+    config = work.with_models(load_config("open"), models)
     assert config.perception.segmenter.options["source"] == str(tmp_path / "facebook" / "sam3")
     assert config.perception.encoder.options["source"] == str(tmp_path / "dinov2-base")
     assert config.perception.depth.options["source"] == "depth-anything/Depth-Anything-V2-Small-hf"
-    assert config.video.source in (None, str(tmp_path / "Lightricks--LTX-Video"))
-    assert work.with_models(load_config("sandbox"), [tmp_path]) == load_config("sandbox")
+    assert config.video.source == str(tmp_path / "Lightricks--LTX-Video")
+    assert work.with_models(load_config("sandbox"), models) == load_config("sandbox")
+
+
+def test_single_files_of_comfyuis_folders_are_found_by_the_model_that_a_preset_names() -> None:
+    there = {
+        ("checkpoints", "ltx-video-2b-v0.9.5.safetensors"): "/models/checkpoints/new/ltx.safetensors",
+        ("text_encoders", "t5xxl_fp16.safetensors"): "/models/text_encoders/t5.safetensors",
+        ("diffusion_models", "wan2.2_i2v_low_noise_14B_fp16.safetensors"): "/models/low.safetensors",
+    }
+    models = Models(find_file=lambda kind, name: there.get((kind, name)))
+    files = work.with_models(load_config("home"), models).video.files
+    assert files.transformer == files.vae == "/models/checkpoints/new/ltx.safetensors"
+    assert files.text_encoder == "/models/text_encoders/t5.safetensors"
+    files = work.with_models(load_config("home", {"video.model": "wan2.2-a14b"}), models).video.files
+    assert (files.transformer, files.transformer_2, files.vae) == (None, "/models/low.safetensors", None)
+    own = load_config("home", {"video.files.vae": "/mine.safetensors"})
+    assert work.with_models(own, models).video.files.vae == "/mine.safetensors"
+    paper = load_config("paper")
+    assert work.with_models(paper, models) == paper  # there is no single file of its model
+
+
+def test_a_single_file_is_known_for_no_part_that_its_model_lacks() -> None:
+    published = {model.repo: model for model in PUBLISHED.values()}
+    for repo, parts in SINGLE_FILES.items():
+        assert set(parts) <= {*published[repo].networks, "text_encoder"}, repo
 
 
 def test_the_pack_names_itself_for_comfyuis_registry() -> None:

@@ -83,10 +83,12 @@ def test_a_card_that_is_too_small_is_named_with_everything_else_that_lacks(
 def test_every_folder_that_is_not_there_is_named_before_anything_is_loaded(tmp_path: Path) -> None:
     gone = str(tmp_path / "gone")
     wrong = {"video.source": gone, "perception.depth.options": {"source": f"{gone}/depth"}}
+    wrong |= {"video.files.vae": f"{gone}/vae.safetensors"}
     pp = PhysPlan.from_preset("paper", **wrong)
     with pytest.raises(PhysPlanError) as refused:
         pp.generate(PHOTOGRAPH, "the cup tips over", output_dir=tmp_path / "run")
     assert all(f"the folder {name} (" in str(refused.value) for name in (gone, f"{gone}/depth"))
+    assert f"the file {gone}/vae.safetensors (" in str(refused.value)
     assert not (tmp_path / "run").exists()
 
 

@@ -62,6 +62,7 @@ def test_no_model_path_or_address_is_taken_from_a_file(
 ) -> None:
     told = {
         "video.source": "someone/model",
+        "video.files": {"transformer": "/etc/weights.safetensors"},
         "editor.name": "gemini",
         "perception.segmenter": {"name": "sam-3", "options": {"source": "someone/else"}},
     }

@@ -83,12 +83,23 @@ class PerceptionConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WeightFiles:
+    """Single safetensors files, as ComfyUI keeps them, in place of parts of the video model's source."""
+
+    transformer: str | None = setting(None, "of the denoiser")
+    transformer_2: str | None = setting(None, "of the second denoiser, where there is one")
+    vae: str | None = setting(None, "of the autoencoder")
+    text_encoder: str | None = setting(None, "of the text encoder")
+
+
+@dataclass(frozen=True, kw_only=True)
 class VideoConfig:
     """None stands for the model's own value."""
 
     model: str = decides("latents", "sandbox", "sandbox, or a published model: docs/video.md")
     source: str | None = decides("latents", None, "another folder or hub name than the model's own")
     revision: str | None = decides("latents", None, "the hub's commit")
+    files: WeightFiles = decides("latents", WeightFiles(), "weights from single files", later=True)
     dtype: str | None = decides("latents", None, "of the weights", choices=("bf16", "fp16", "fp32"))
     height: int | None = decides("plan", None, "pixels", low=1, high=16_384)
     width: int | None = decides("plan", None, "pixels", low=1, high=16_384)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from physplan import machine
@@ -86,6 +87,9 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
         yield from dict.fromkeys(found)
     named = [*hub_names(run, todo), *([config.video.source or ""] if "latents" in todo else [])]
     yield from filter(None, (machine.no_folder(name) for name in dict.fromkeys(named) if name))
+    if "latents" in todo:
+        single = filter(None, asdict(config.video.files).values())
+        yield from filter(None, (machine.no_file(file) for file in single))
     if not config.runtime.local_files_only:
         yield from (machine.gated(name) for name in hub_names(run, todo) if machine.asks_for_access(name))
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -102,6 +102,8 @@ class Published:
             encoders_on_cpu=runtime.encoders == "cpu",
             revision=video.revision,
             local_files_only=runtime.local_files_only,
+            files={name: Path(file) for name, file in asdict(video.files).items() if file is not None},
+            networks=self.model.networks,
         )
         return load_video_model(video.source or self.model.repo, options)
 

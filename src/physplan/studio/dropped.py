@@ -20,7 +20,7 @@ from physplan.studio.pictures import PictureStore
 
 # What a stranger's file may decide here: how, but not with which models, and no path or address.
 TAKEN = ("video.", "guidance", "frame_guidance", "sketch", "editor.seed", "editor.redraws", "editor.check")
-NOT_TAKEN = ("video.model", "video.source", "video.revision", "video.dtype")
+NOT_TAKEN = ("video.model", "video.source", "video.files", "video.revision", "video.dtype")
 
 
 class Dropped:
@@ -81,7 +81,7 @@ def _divided(origin: Origin) -> tuple[dict[str, Any], list[str]]:
     for name, value in origin.settings.items():
         if name.startswith(TAKEN) and name not in NOT_TAKEN:
             taken[name] = value
-        elif usual.get(name, value) != value:
+        elif usual.get(name) != value:
             left.append(name)
     return taken, left
 

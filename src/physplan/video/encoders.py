@@ -10,11 +10,12 @@ from typing import Any
 
 import torch
 
+from physplan.video.single_files import T5_XXL, load_encoder, shape_of
 from physplan.weights import load_model
 
 
 class Encoders:
-    """A pipeline's encoders, loaded from its folder when needed and freed afterwards.
+    """A pipeline's encoders, loaded from its folder or `files` when needed and freed afterwards.
 
     `classes` names them by component, as model_index.json does: {"text_encoder": "T5EncoderModel"}.
     """
@@ -30,26 +31,34 @@ class Encoders:
         dtype: torch.dtype,
         device: torch.device,
         keep: bool = False,
+        files: Mapping[str, Path] | None = None,
     ) -> None:
         self.pipe, self.folder, self.classes = pipe, folder, classes
         self.dtype, self.device, self.keep = dtype, device, keep
+        self.files = files or {}
 
     @contextmanager
     def loaded(self) -> Iterator[None]:
         """Inside this block the pipeline has its encoders."""
-        import transformers
-
         for name, class_name in self.classes.items():
             if getattr(self.pipe, name) is None:
                 # The picture's encoder is small, and pipelines give it full-precision pixels.
                 dtype = torch.float32 if name == "image_encoder" else self.dtype
-                encoder = load_model(getattr(transformers, class_name), self.folder / name, dtype=dtype)
-                setattr(self.pipe, name, encoder.to(self.device))
+                setattr(self.pipe, name, self._load(name, class_name, dtype).to(self.device))
         try:
             yield
         finally:
             if not self.keep:
                 self.free()
+
+    def _load(self, name: str, class_name: str, dtype: torch.dtype) -> Any:
+        import transformers
+
+        if name not in self.files:
+            return load_model(getattr(transformers, class_name), self.folder / name, dtype=dtype)
+        known = {name: (class_name, T5_XXL)} if class_name == "T5EncoderModel" else {}
+        _, config = shape_of(name, self.folder, known)
+        return load_encoder(self.files[name], class_name, config, dtype=dtype)
 
     def free(self) -> None:
         for name in self.classes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +17,8 @@ from physplan.video.encoders import Encoders
 from physplan.video.families import family_of
 from physplan.video.families.base import FamilyModel
 from physplan.video.families.family import Family
+from physplan.video.published import Networks
+from physplan.video.single_files import load_network, shape_of
 from physplan.video.sources import DENOISERS, find_folder, is_present, read_index
 from physplan.video.streaming import Streaming
 
@@ -37,6 +40,8 @@ class LoadOptions:
     encoders_on_cpu: bool = False
     revision: str | None = None  # of a hub id; presets pin one
     local_files_only: bool = False
+    files: Mapping[str, Path] = field(default_factory=dict, hash=False)  # component -> a single file
+    networks: Networks = field(default_factory=dict, hash=False)  # the shapes of what comes from `files`
 
 
 def load_video_model(source: str | Path, options: LoadOptions | None = None) -> FamilyModel:
@@ -45,8 +50,14 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
 
     options = options or LoadOptions()
     dtype, device = _dtype(options), _device(options)
-    folder = find_folder(source, revision=options.revision, local_files_only=options.local_files_only)
+    folder = find_folder(
+        source,
+        revision=options.revision,
+        local_files_only=options.local_files_only,
+        without=options.files,
+    )
     index = read_index(folder)
+    _check_files(options, index)
     family = family_of(index["_class_name"])
     codec_dtype = family.codec_dtype or dtype
     encoders = {name: index[name][1] for name in Encoders.NAMES if is_present(index, name)}
@@ -58,6 +69,7 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
             local_files_only=True,
             scheduler=_scheduler(folder, family),
             **dict.fromkeys(encoders, None),
+            **_from_files(options, folder, set(encoders), dtype, codec_dtype),
         )
     except (OSError, ValueError, TypeError, KeyError) as error:
         reason = str(error).strip().splitlines()[0]
@@ -66,7 +78,9 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
         ) from error
     _complete(pipe, folder)
     place = torch.device("cpu") if options.encoders_on_cpu else device
-    slots = Encoders(pipe, folder, encoders, dtype=dtype, device=place, keep=options.keep_encoders)
+    slots = Encoders(
+        pipe, folder, encoders, dtype=dtype, device=place, keep=options.keep_encoders, files=options.files
+    )
     model = family.model(pipe, family.words(pipe, slots))
     model.notes = _exchanged(folder, family)
     try:
@@ -77,6 +91,25 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
             " smaller model, or a larger device."
         ) from error
     return model
+
+
+def _check_files(options: LoadOptions, index: Mapping[str, Any]) -> None:
+    for name in options.files:
+        if name not in (*DENOISERS, "vae", "text_encoder") or not is_present(index, name):
+            raise PhysPlanError(f"This model has no part {name!r} that a single file can hold.")
+
+
+def _from_files(
+    options: LoadOptions, folder: Path, encoders: set[str], dtype: torch.dtype, codec_dtype: torch.dtype
+) -> dict[str, Any]:
+    """The networks whose weights are single files; encoders wait until there is something to encode."""
+    return {
+        name: load_network(
+            file, shape_of(name, folder, options.networks), dtype=codec_dtype if name == "vae" else dtype
+        )
+        for name, file in options.files.items()
+        if name not in encoders
+    }
 
 
 def _scheduler(folder: Path, family: Family) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,14 @@ _NOT_KNOWN = f"a {{}}, not an image-to-video model that PhysPlan knows: use one 
 DENOISERS = ("transformer", "transformer_2", "unet")
 
 
-def find_folder(source: str | Path, *, revision: str | None = None, local_files_only: bool = False) -> Path:
-    """The local folder of `source`, fetched first when it is a hub id."""
+def find_folder(
+    source: str | Path,
+    *,
+    revision: str | None = None,
+    local_files_only: bool = False,
+    without: Iterable[str] = (),
+) -> Path:
+    """The local folder of `source`, fetched first when it is a hub id; `without` what is had elsewhere."""
     if Path(source).is_dir():
         return Path(source)
     text = str(source)
@@ -31,6 +38,7 @@ def find_folder(source: str | Path, *, revision: str | None = None, local_files_
                 revision=revision,
                 use_safetensors=True,
                 local_files_only=local_files_only,
+                **dict.fromkeys(without),
             )
         )
     except Exception as error:
@@ -70,6 +78,6 @@ def read_index(folder: Path) -> dict[str, Any]:
     return index
 
 
-def is_present(index: dict[str, Any], name: str) -> bool:
+def is_present(index: Mapping[str, Any], name: str) -> bool:
     entry = index.get(name)
     return isinstance(entry, list) and entry[0] is not None
