@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CODE := src tests benchmarks doubles requirements integrations
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev lock licences demo test test-slow test-docs site attack lint mutants bench-graph bench-plan bench-scale bench-video bench-guidance bench-sandbox-models
+.PHONY: help setup setup-dev lock licences demo test test-slow test-docs site screenshots attack lint mutants bench-graph bench-plan bench-scale bench-video bench-guidance bench-sandbox-models
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ test-docs: $(VENV)/.dev ## Every command and snippet of README and docs, run in 
 site: $(VENV)/.dev ## The documentation as a site, in site/
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[docs]"
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+screenshots: $(VENV)/.dev ## Take the pictures of the studio's and the study's pages in docs/images anew (needs Chromium)
+	$(BIN)/python -m tests.screenshots
 
 attack: $(VENV)/.dev ## A bad day: kills, hostile replies, plans, folders, pictures, settings, full disks (ATTACK="--seed 7")
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.attack $(ATTACK)

@@ -17,6 +17,7 @@ body { font: 15px/1.5 'Helvetica Neue', Helvetica, Arial, sans-serif; margin: cl
   color: var(--ink); background: var(--paper); }
 .scroll { overflow-x: auto; }
 svg { max-width: 100%; min-width: 720px; height: auto; display: block; }
+@media (prefers-color-scheme: dark) { svg { filter: invert(.91) hue-rotate(180deg); } }
 table { border-collapse: collapse; margin-top: 1rem; }
 th, td { text-align: left; vertical-align: top; padding: .5rem 1.2rem .5rem 0; }
 td { border-top: 1px solid var(--rule); overflow-wrap: break-word; }

@@ -169,9 +169,10 @@ class RunPage {
     const { details, name } = this, boxes = Object.entries(details.objects), touched = new Map();
     details.plan.events.forEach((event, i) => event.delta.states.forEach(state => touched.has(state.object) || touched.set(state.object, i)));
     boxes.sort((a, b) => b[1][2] * b[1][3] - a[1][2] * a[1][3]);
-    const marks = boxes.filter(([id, box]) => touched.has(id) || (boxes.length < 9 && box[2] * box[3] < 0.3)).map(([id, [x, y, width, height]]) => {
-      const event = touched.get(id), share = value => `${100 * value}%`;
-      return h("div", { class: `mark ${event === undefined ? "still" : ""} ${y < 0.08 ? "under" : ""} ${x > 0.7 ? "right" : ""}`, style: { left: share(x), top: share(y), width: share(width), height: share(height), "--hue": hue(event ?? 0) } }, h("span", { text: id }));
+    const taken = [];
+    const marks = boxes.filter(([id, box]) => touched.has(id) || (boxes.length < 9 && box[2] * box[3] < 0.3)).map(([id, box]) => {
+      const event = touched.get(id), share = value => `${100 * value}%`, [x, y, width, height] = box;
+      return h("div", { class: `mark ${event === undefined ? "still" : ""} ${labelPlace(id, box, event === undefined, taken)}`, style: { left: share(x), top: share(y), width: share(width), height: share(height), "--hue": hue(event ?? 0) } }, h("span", { text: id }));
     });
     const alt = `The first frame. Objects: ${details.plan.graph.nodes.map(node => node.id).join(", ")}`;
     return h("figure", {}, h("div", { class: "over" }, h("img", { src: file(name, "frame.png", details.files), alt }), ...marks), h("figcaption", { text: boxes.length ? "What is in the picture. Coloured: what changes, by its first event." : "The first frame" }));
@@ -274,6 +275,16 @@ class RunPage {
   }
 }
 
+// Where a mark's label fits: above its box, below it or inside, from its left or its right edge, over no label before it.
+function labelPlace(id, [x, y, width, height], still, taken) {
+  const long = 0.02 + 0.019 * id.length, high = 0.055, left = x, right = x + width - long;
+  const above = [["", left, y - high], ["right", right, y - high]], below = [["under", left, y + height], ["under right", right, y + height]];
+  const inner = long <= width ? [["inner", left, y + height - high]] : [];
+  const fits = ([, at, top]) => at >= -0.01 && at + long <= 1.01 && top >= -0.01 && top + high <= 1.01 && !taken.some(one => at < one.at + one.long && one.at < at + long && top < one.top + high && one.top < top + high);
+  const places = still ? [...inner, ...below, ...above] : [...above, ...below, ...inner], [name, at, top] = places.find(fits) || places[0];
+  taken.push({ at, top, long });
+  return name;
+}
 // The terms' means as they fall: a small line each, with its last value.
 function terms(found) {
   return Object.entries(found).map(([name, values]) => {

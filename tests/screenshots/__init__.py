@@ -1,0 +1,1 @@
+"""The pictures of the pages in docs, taken anew: `make screenshots`."""

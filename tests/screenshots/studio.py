@@ -1,0 +1,126 @@
+"""Every page of a studio with real runs of the small world in its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tests.screenshots.shots import FORMS, PHONE, WIDE, Camera
+
+from physplan.drawing.html import to_html
+from physplan.graph import EventChain
+
+SHOWN = "ice-tray"  # the sample of the pages of one run
+OTHERS = ("drop-crate", "pour-glass")
+LONG = {"video.num_inference_steps": 400}  # of the runs that are under way while their page is taken
+
+
+def take(camera: Camera, opened: Any, client: Any) -> dict[str, list[Path]]:
+    """Also gives the runs of each method, of the same pictures, for a study of them."""
+    samples = {sample["name"]: sample for sample in client.ask("about")["samples"]}
+
+    def start(name: str, upto: str, method: str = "physplan", **more: Any) -> str:
+        given = {key: samples[name][key] for key in ("picture", "prompt")}
+        return str(client.ask("start", upto=upto, method=method, **given, **more)["run"])
+
+    def made(*given: Any, **more: Any) -> str:
+        run = start(*given, **more)
+        print(f"{run}: {client.until(run, 'done', seconds=900)['job']['state']}", flush=True)
+        return run
+
+    guided = made(SHOWN, "video")
+    runs = [guided, made(SHOWN, "video", "base"), made(SHOWN, "video", seed=1)]
+    others = {method: [made(name, "video", method) for name in OTHERS] for method in ("physplan", "base")}
+    planned = made("dominoes-gap", "sketch")
+
+    def at(place: str) -> str:
+        return f"{opened.link}#/{place}"
+
+    new = camera.take(at(""), choose)
+    one = camera.take(at(f"run/{quote(guided)}"), beside_the_base, whole=True)
+    broken = camera.take(at(f"run/{quote(planned)}"), break_the_plan, whole=True)
+    gallery = camera.take(at("runs"), lambda page: page.locator(".tile").nth(4).wait_for())
+    compared = camera.take(at("compare?" + "&".join(f"run={quote(run)}" for run in runs)), halfway)
+    report = camera.take(f"{opened.link}runs/{quote(guided)}/report.html", loaded)
+    plan_page = camera.take(plan_html(opened.runs, guided), lambda page: None)
+
+    under_way = start(SHOWN, "video", settings=LONG)
+    waiting = [start(name, "video", seed=2) for name in OTHERS]
+    live = camera.take(at(f"run/{quote(under_way)}"), sampling, whole=True)
+    queue = camera.take(at("queue"), lambda page: page.locator(".jobs li").nth(2).wait_for())
+    for run in (*waiting, under_way):
+        client.ask("stop", run=run)
+
+    for name, forms in {
+        "new": new, "run": one, "broken": broken, "live": live, "runs": gallery, "compare": compared,
+        "queue": queue, "report": report, "plan-page": plan_page,
+    }.items():  # fmt: skip
+        camera.wide(f"studio-{name}", forms)
+    camera.phones("studio-phone", [new, one, broken, live])
+    camera.phones("studio-phone-2", [gallery, compared, queue, report, plan_page])
+    readme = camera.take(at(f"run/{quote(guided)}"), only_the_plan, whole=True, forms=FORMS[:1])
+    camera.save("studio", [[readme[WIDE, "light"].crop((0, 0, WIDE[0], 1480))]], 900)
+    found = {"PhysPlan": [guided, *others["physplan"]], "Base model": [runs[1], *others["base"]]}
+    return {method: [opened.runs / run for run in names] for method, names in found.items()}
+
+
+def loaded(page: Any) -> None:
+    """A report runs no script, so nothing can be asked of it."""
+    page.wait_for_timeout(2_000)
+
+
+def choose(page: Any) -> None:
+    page.locator(".sample", has_text=SHOWN.replace("-", " ")).click()
+    page.locator(".figures").wait_for()
+    page.evaluate("scrollTo(0, 0)")
+
+
+def beside_the_base(page: Any) -> None:
+    page.locator(".reel-2 video").nth(1).wait_for()
+    halfway(page)
+
+
+def halfway(page: Any) -> None:
+    """Where the videos differ."""
+    page.locator(".controls input[type=range]").wait_for()
+    ready(page)
+    page.locator(".controls input[type=range]").evaluate(
+        "bar => { bar.value = 0.7 * bar.max; bar.dispatchEvent(new Event('input', { bubbles: true })); }"
+    )
+
+
+def break_the_plan(page: Any) -> None:
+    page.locator(".edit input.object").first.fill("moon#9")
+    page.locator(".edit .fault").first.wait_for()
+    ready(page)
+    if page.viewport_size["width"] == PHONE[0]:
+        page.locator(".edit .fault").first.evaluate("fault => fault.scrollIntoView({ block: 'center' })")
+    else:
+        page.evaluate("scrollTo(0, 0)")  # the bar at the top stays where the page begins
+
+
+def sampling(page: Any) -> None:
+    page.locator(".preview img").wait_for()
+    page.locator(".term polyline").first.wait_for()
+    ready(page)
+
+
+def only_the_plan(page: Any) -> None:
+    page.locator(".scene video").wait_for()
+    ready(page)
+    others = page.locator(".run > section:not(:has(.scene))")
+    others.evaluate_all("all => all.forEach(one => { one.hidden = true; })")
+
+
+def ready(page: Any) -> None:
+    """Without `wait_for_function`, which a page's policy forbids."""
+    while not page.evaluate("[...document.querySelectorAll('video')].every(v => v.readyState >= 2)"):
+        page.wait_for_timeout(100)
+    page.wait_for_timeout(1_500)  # until the browser's own sign of loading is gone
+
+
+def plan_html(runs: Path, run: str) -> str:
+    path = runs / "plan.html"
+    path.write_text(to_html(EventChain.load(runs / run / "plan.json")), encoding="utf-8")
+    return path.as_uri()
