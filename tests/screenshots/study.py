@@ -79,6 +79,7 @@ def rate(page: Any) -> None:
     page.get_by_role("button", name="Rater 1").click()
     page.get_by_text("Keyframe").first.click()
     ready(page)
+    page.evaluate("scrollTo(0, 0)")
 
 
 def _failed(run: Path) -> FailedVideo:

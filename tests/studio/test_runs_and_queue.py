@@ -11,6 +11,7 @@ from studio_double import PROMPT, Client, StandIn, plan, serving, write_run
 
 from physplan.errors import PhysPlanError
 from physplan.studio.checking import check_plan
+from physplan.studio.process import Stopped
 from physplan.studio.server import Studio
 from physplan.studio.timing import seconds_needed
 
@@ -210,3 +211,13 @@ def test_the_time_is_what_earlier_runs_of_the_recipe_took(runs: Path) -> None:
     assert seconds_needed([card], stages, **asked) == (44.0, 1)  # type: ignore[arg-type]
     assert seconds_needed([], stages, **asked) == (None, 0)  # type: ignore[arg-type]
     write_run(runs / "another")
+
+
+def test_a_question_that_the_studio_ends_over_is_answered(
+    client: Client, studio: Studio, picture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*given: object, **more: object) -> None:
+        raise Stopped
+
+    monkeypatch.setattr(studio.session._workers["quick"], "call", gone)
+    assert "is ending" in client.refused("forecast", picture=picture, prompt="the ball grows")

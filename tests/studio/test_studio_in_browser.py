@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from studio_double import Opened, write_run
 
 from physplan.studio.server import Studio
@@ -91,6 +92,42 @@ def test_a_studio_that_is_killed_while_it_samples_goes_on_from_its_step(page: An
         page.get_by_text("The studio ended while this was under way").wait_for()
         page.get_by_role("button", name="Go on").click()
         page.locator(".films video").wait_for()
+        assert faults(page) == []
+        assert opened.stop() == ""
+    finally:
+        opened.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_keyframes_are_redrawn_and_replaced_and_a_dropped_video_gives_its_plan_back(
+    page: Any, tmp_path: Path
+) -> None:
+    opened = Opened(tmp_path / "runs")
+    try:
+        plan_a_sample(page, opened.link)
+        page.locator(".scene video").wait_for()
+        first = page.locator(".keyframes figure").first
+        drawn = first.locator("img").get_attribute("src")
+        first.get_by_role("button", name="Redraw").click()
+        first.get_by_text(re.compile("yours, not used yet|came out the same")).wait_for()
+        mine = tmp_path / "mine.png"
+        Image.new("RGB", (96, 96), (200, 30, 30)).save(mine)
+        first.locator("input[type=file]").set_input_files(mine)
+        first.get_by_text("yours, not used yet").wait_for()
+        assert first.locator("img").get_attribute("src") != drawn
+        page.get_by_role("button", name="Use these keyframes").click()
+        page.locator(".keyframes").get_by_text("yours, not used yet").wait_for(state="detached")
+        make_the_video(page)
+        page.locator(".films video").wait_for()
+        (run,) = (path for path in opened.runs.iterdir() if not path.name.startswith("."))
+        with Image.open(run / "keyframes" / "1.png") as used:
+            assert used.convert("RGB").getpixel((5, 5)) == (200, 30, 30)
+        page.goto(opened.link + "#/")
+        page.locator("#file").set_input_files(run / "video.mp4")
+        page.get_by_text("Read from the video").wait_for()
+        page.get_by_role("button", name="Open as a new run").click()
+        page.locator(".event").first.wait_for()
         assert faults(page) == []
         assert opened.stop() == ""
     finally:

@@ -81,6 +81,8 @@ class StudioSession:
             return actions[what](given)
         except (PhysPlanError, GraphError) as error:
             raise Refused(self._words(str(error))) from None
+        except Stopped:  # its worker was sent home
+            raise Refused("The studio is ending: ask again when it is open.") from None
 
     def receive(self, what: str, content: bytes) -> dict[str, Any]:
         if what == "video":

@@ -21,7 +21,7 @@ export async function runPage(studio, name) {
 
 class RunPage {
   constructor(studio, name) {
-    Object.assign(this, { studio, name, seen: null, details: null, job: null, progress: null, related: [], editor: null, given: null, closed: false, beside: new Set() });
+    Object.assign(this, { studio, name, seen: null, details: null, job: null, progress: null, related: [], editor: null, given: null, closed: false, same: null, beside: new Set() });
     this.wanted = studio.wanted[name] || null;
     this.parts = { head: h("div", { class: "head" }), now: h("div", {}), plan: h("section", { class: "card", hidden: true }), keyframes: h("section", { class: "card", hidden: true }), video: h("section", { class: "card", hidden: true }) };
     this.error = h("p", { class: "fault", role: "alert", hidden: true });
@@ -198,7 +198,7 @@ class RunPage {
     parts.keyframes.hidden = !details.keyframes.length;
     if (!details.keyframes.length) return;
     const key = JSON.stringify(details.keyframes);
-    if (key !== this.drawn) { this.drawn = key; this.given = null; }
+    if (key !== this.drawn) { this.drawn = key; this.given = this.same = null; }
     const now = this.given || details.keyframes.map(one => one.picture);
     const figures = details.keyframes.map((one, i) => {
       const input = h("input", { type: "file", accept: "image/png,image/jpeg,image/webp", class: "hidden-file", id: `keyframe-${i}`, onchange: () => input.files[0] && this.replace(i, () => upload("picture", input.files[0])) });
@@ -206,6 +206,7 @@ class RunPage {
       return h("figure", { style: { "--hue": hue(i) } }, h("img", { src: picture(now[i]), alt: `Keyframe ${i + 1}: ${one.instruction}` }),
         h("figcaption", {}, h("b", { text: `After event ${i + 1}` }), other ? h("span", { class: "chip live", text: "yours, not used yet" }) : one.problems.length ? h("span", { class: "chip warn", title: one.problems.join("; "), text: plural(one.problems.length, "doubt") }) : h("span", { class: "chip good", text: "checked" })),
         one.problems.length && !other ? h("p", { class: "soft small", text: one.problems.join("; ") }) : null,
+        this.same === i ? h("p", { class: "soft small", role: "status", text: "Drawn again: it came out the same." }) : null,
         h("div", { class: "row" }, button("Redraw", event => { event.target.disabled = true; event.target.textContent = "Drawing ..."; this.replace(i, () => ask("redraw", { ...this.request("sketch"), plan: core(this.editor.plan), keyframes: null, event: i + 1, draw_seed: Math.floor(Math.random() * 1e6) + 1 })); }, { class: "small" }),
           h("label", { class: "button small", for: `keyframe-${i}`, text: "Replace" }), input));
     });
@@ -218,7 +219,8 @@ class RunPage {
     try {
       const found = await make();
       const before = this.given || this.details.keyframes.map(one => one.picture);
-      this.given = before.map((id, i) => i === index ? found.picture : id);
+      this.same = found.picture === before[index] ? index : null;
+      if (this.same === null) this.given = before.map((id, i) => i === index ? found.picture : id);
     } catch (refusal) { this.fail(refusal.message); }
     this.showKeyframes();
     this.edited();
