@@ -1,6 +1,9 @@
 """README and docs as blocks of commands and code, with the comments before them that say how each is tested.
 
 <!-- needs: a key -->        not run here: commands are parsed, and those that can be are dry-run
+<!-- needs: data -->         parsed, and asked without it: they say what is not there
+<!-- all below needs: data -->   the same for the rest of the page, but for blocks with a need of their own,
+<!-- needs: nothing -->      or none
 <!-- needs: extra eval -->   run with all extras, as `make setup-dev` installs them
 <!-- file: NAME -->          written as this file, for the blocks after it
 <!-- makes: NAME NAME -->    files that are there afterwards, beside those that the commands themselves name
@@ -65,7 +68,7 @@ def _all_blocks(page: str) -> Iterator[Block]:
         elif line.startswith("```"):
             end = lines.index("```", number)
             text = "\n".join(lines[number:end]) + "\n"
-            yield Block(page, start, line[3:].strip(), text, {**everywhere, **marks})
+            yield Block(page, start, line[3:].strip(), text, _joined(everywhere, marks))
             number, marks = end + 1, {}
         elif line.startswith("    ") and (not lines[number - 2].strip() or lines[number - 2].startswith("#")):
             while number < len(lines) and lines[number].startswith("    "):
@@ -74,10 +77,15 @@ def _all_blocks(page: str) -> Iterator[Block]:
             language = (
                 "sh" if COMMAND.match(text) else "python" if text.startswith(("from ", "import ")) else ""
             )
-            yield Block(page, start, language, text, {**everywhere, **marks})
+            yield Block(page, start, language, text, _joined(everywhere, marks))
             marks = {}
         elif line.strip():
             marks = {}
+
+
+def _joined(everywhere: dict[str, str], marks: dict[str, str]) -> dict[str, str]:
+    joined = {**everywhere, **marks}
+    return {name: value for name, value in joined.items() if (name, value) != ("needs", "nothing")}
 
 
 def arguments(command: str) -> list[str] | None:

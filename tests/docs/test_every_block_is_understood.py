@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from tests.docs.pages import ROOT, Block, arguments, blocks, pages
 
 from physplan.cli import build_parser, main
+from physplan.cli.evaluate import sandbox
 
 EVERY = [block for page in pages() for block in blocks(page)]
 PARSER = build_parser()
@@ -96,6 +99,67 @@ def test_what_needs_more_than_this_machine_has_is_dry_run(
     assert main([*given, *([] if "--dry-run" in given else ["--dry-run"])]) == 0
     assert "othing was" in capsys.readouterr().out
     assert not (tmp_path / "runs").exists()
+
+
+def not_run(need: str) -> list[tuple[Block, str]]:
+    """Commands of this need, each once."""
+    found = {c: b for b in SHELL if b.marks.get("needs", "").startswith(need) for c in b.commands}
+    return [(block, command) for command, block in found.items()]
+
+
+@pytest.mark.parametrize(
+    ("block", "command"),
+    [(b, c) for b, c in not_run("data") if arguments(c) is not None],
+    ids=lambda one: str(one)[:60],
+)
+def test_what_needs_data_says_what_is_not_there(
+    block: Block,
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments(command) or []) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("physplan: ")
+    assert said.out == ""
+    assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+@pytest.mark.parametrize(
+    ("block", "command"),
+    [(b, c) for b, c in not_run("hours") if arguments(c) is not None],
+    ids=lambda one: str(one)[:60],
+)
+def test_what_takes_hours_is_a_study_that_can_begin(
+    block: Block, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+    monkeypatch.setattr(sandbox, "measure", lambda args, study, draw: begun.append(study) or 0)
+    assert main(arguments(command) or []) == 0
+    assert len(begun) == 1
+    assert begun[0].arms
+
+
+def benchmark_words() -> dict[str, list[str]]:
+    """What the pages give to each benchmark, in all their commands together."""
+    found: dict[str, list[str]] = {}
+    for _, command in not_run("hours"):
+        if arguments(command) is None:
+            module, *words = shlex.split(command.removeprefix("python -m "))
+            found[module] = [*found.get(module, []), *words]
+    return found
+
+
+@pytest.mark.docs
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(("module", "words"), benchmark_words().items(), ids=list(benchmark_words()))
+def test_a_benchmark_has_the_options_that_the_pages_give_it(module: str, words: list[str]) -> None:
+    part = [word for word in words[:1] if not word.startswith("-")]  # a part of it with options of its own
+    command = [sys.executable, "-m", module, *part, "--help"]
+    told = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert [word for word in words if word.startswith("-") and word not in told] == []
 
 
 def test_a_makefile_target_can_be_planned() -> None:

@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from physplan.pipeline.backends import Backends
     from physplan.pipeline.config_loading import load_config
     from physplan.pipeline.defaults import with_defaults
+    from physplan.pipeline.events import quiet_libraries
     from physplan.reasoning.picture import Picture
     from physplan.verify import verify_video
     from physplan.video.files import read_video
@@ -54,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
     picture = Picture.of(args.image).image
     frames = read_video(Path(args.video)).frames
     evidence = Evidence.load(args.evidence) if args.evidence else None
+    quiet_libraries()
     verdict = verify_video(
         chain,
         frames,

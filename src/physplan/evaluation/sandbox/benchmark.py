@@ -23,6 +23,7 @@ from physplan.evaluation.tables import Table
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config, to_plain
 from physplan.pipeline.defaults import with_defaults
+from physplan.pipeline.events import quiet_libraries
 from physplan.registry import did_you_mean
 from physplan.sandbox.video import SandboxVideo
 from physplan.sandbox.world.phenomena import scene
@@ -91,6 +92,7 @@ class SandboxStudy:
         return sorted(every.values(), key=lambda case: int(case.identity["scene"]))
 
     def setup(self) -> CaseFunction:
+        quiet_libraries()
         return make_measure(self.config, self.split, keep_videos=self.keep_videos)
 
     def summarise(self, results: Results, folder: Path) -> dict[str, Any]:
