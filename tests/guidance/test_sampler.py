@@ -228,7 +228,9 @@ def test_a_smaller_preview_is_decoded_from_a_smaller_latent(run):
     assert result.latents.isfinite().all()
 
 
-@pytest.mark.parametrize("family", ["wan", "ltx", pytest.param("svd", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "family", ["wan", "ltx", "ltx2", "hunyuan15", pytest.param("svd", marks=pytest.mark.slow)]
+)
 def test_other_families_are_guided_by_the_same_loop(run, load, family):
     schedule = Schedule(repeats=(1, 1), travel=(1, 1))
     result = run(replace(CONFIG, gradient="fused", schedule=schedule), of=load(family), steps=2)

@@ -46,6 +46,7 @@ class KnownVideoModel(Protocol):
         events: int,
         keyframes: int = 0,
         offload: str = "none",
+        tiling: bool = False,
     ) -> MemoryEstimate | None:
         """The estimated peak of sampling; None where that is nothing to speak of."""
         ...
@@ -82,8 +83,9 @@ class Published:
         events: int,
         keyframes: int = 0,
         offload: str = "none",
+        tiling: bool = False,
     ) -> MemoryEstimate:
-        return _estimate(video, mode, checkpointing, events, keyframes, offload)
+        return _estimate(video, mode, checkpointing, events, keyframes, offload, tiling)
 
     def doubts(self, picture: tuple[int, int]) -> list[str]:
         return []
@@ -142,6 +144,7 @@ class Embedded:
         events: int,
         keyframes: int = 0,
         offload: str = "none",
+        tiling: bool = False,
     ) -> MemoryEstimate | None:
         return None  # less than a browser tab
 
@@ -185,7 +188,13 @@ def video_model(name: str) -> KnownVideoModel:
 
 @cache  # the networks are run on shapes: seconds that a second run with the same settings need not wait
 def _estimate(
-    video: VideoConfig, mode: GradientMode, checkpointing: bool, events: int, keyframes: int, offload: str
+    video: VideoConfig,
+    mode: GradientMode,
+    checkpointing: bool,
+    events: int,
+    keyframes: int,
+    offload: str,
+    tiling: bool,
 ) -> MemoryEstimate:
     from physplan.video.memory import estimate_folder, estimate_preset
 
@@ -198,6 +207,7 @@ def _estimate(
             checkpointing=checkpointing,
             keyframes=keyframes,
             offload=offload,
+            tiling=tiling,
             **size,
         )
     return estimate_folder(
@@ -209,5 +219,6 @@ def _estimate(
         gradient_mode=mode,
         keyframes=keyframes,
         offload=offload,
+        tiling=tiling,
         **size,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,16 +17,17 @@ from physplan.weights import load_model
 class Encoders:
     """A pipeline's encoders, loaded from its folder when needed and freed afterwards.
 
-    `classes` names them by component, as model_index.json does: {"text_encoder": "T5EncoderModel"}.
+    `classes` names library and class by component, as model_index.json does:
+    {"text_encoder": ("transformers", "T5EncoderModel")}.
     """
 
-    NAMES = ("text_encoder", "image_encoder")
+    NAMES = ("text_encoder", "text_encoder_2", "connectors", "image_encoder")
 
     def __init__(
         self,
         pipe: Any,
         folder: Path,
-        classes: Mapping[str, str],
+        classes: Mapping[str, tuple[str, str]],
         *,
         dtype: torch.dtype,
         device: torch.device,
@@ -37,13 +39,11 @@ class Encoders:
     @contextmanager
     def loaded(self) -> Iterator[None]:
         """Inside this block the pipeline has its encoders."""
-        import transformers
-
-        for name, class_name in self.classes.items():
+        for name, (library, class_name) in self.classes.items():
             if getattr(self.pipe, name) is None:
                 # The picture's encoder is small, and pipelines give it full-precision pixels.
                 dtype = torch.float32 if name == "image_encoder" else self.dtype
-                encoder = load_model(getattr(transformers, class_name), self.folder / name, dtype=dtype)
+                encoder = load_model(_class(library, class_name), self.folder / name, dtype=dtype)
                 setattr(self.pipe, name, encoder.to(self.device))
         try:
             yield
@@ -57,3 +57,13 @@ class Encoders:
         gc.collect()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
+
+
+def _class(library: str, name: str) -> Any:
+    """From transformers, or from the pipeline's own package in diffusers: nothing else is asked."""
+    return getattr(
+        importlib.import_module(
+            "transformers" if library == "transformers" else f"diffusers.pipelines.{library}"
+        ),
+        name,
+    )

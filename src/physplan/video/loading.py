@@ -49,7 +49,7 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
     index = read_index(folder)
     family = family_of(index["_class_name"])
     codec_dtype = family.codec_dtype or dtype
-    encoders = {name: index[name][1] for name in Encoders.NAMES if is_present(index, name)}
+    encoders = {name: tuple(index[name]) for name in Encoders.NAMES if is_present(index, name)}
     try:
         pipe = getattr(diffusers, family.pipelines[index["_class_name"]]).from_pretrained(
             folder,
@@ -57,7 +57,7 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
             use_safetensors=True,
             local_files_only=True,
             scheduler=_scheduler(folder, family),
-            **dict.fromkeys(encoders, None),
+            **dict.fromkeys((*encoders, *family.unused)),
         )
     except (OSError, ValueError, TypeError, KeyError) as error:
         reason = str(error).strip().splitlines()[0]

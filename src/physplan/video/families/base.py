@@ -283,11 +283,13 @@ class FamilyModel(ABC):
     def encode_frames(self, frames: Tensor, layout: FrameLayout) -> Tensor:
         video = (frames.to(self.device).transpose(0, 1)[None] * 2 - 1).to(torch.float32)
         latents = self.codec.encode_video(video).float()
-        return torch.cat([latents[:, :, :1].expand(-1, -1, layout.padding, -1, -1), latents], dim=2)
+        before = latents[:, :, :1].expand(-1, -1, layout.padding, -1, -1)
+        behind = torch.zeros_like(latents[:, :, :1]).expand(-1, -1, layout.behind, -1, -1)
+        return torch.cat([before, latents, behind], dim=2)
 
     @torch.no_grad()
     def decode(self, latents: Tensor, layout: FrameLayout, *, tiled: bool = False) -> Tensor:
-        return self.codec.decode(latents[:, :, layout.padding :], tiled=tiled).clamp(0, 1)
+        return self.codec.decode(latents[:, :, layout.video], tiled=tiled).clamp(0, 1)
 
 
 def require_cpu(generator: torch.Generator) -> torch.Generator:
