@@ -95,6 +95,7 @@ class Published:
 
         options = LoadOptions(
             dtype=video.dtype or "fp32",
+            quantisation=video.quantisation,
             device=runtime.device,
             offload=runtime.offload,
             tiling=runtime.tiling,
@@ -125,6 +126,8 @@ class Embedded:
 
     def check_size(self, video: VideoConfig) -> None:
         own = self.values
+        if video.quantisation is not None:
+            raise PhysPlanError("The sandbox model is small enough: leave video.quantisation out.")
         if any(getattr(video, name) != own[name] for name in ("height", "width", "num_frames")):
             raise PhysPlanError(
                 f"The sandbox model makes {own['num_frames']} frames of {own['width']} x {own['height']}: "
@@ -208,6 +211,7 @@ def _estimate(
             keyframes=keyframes,
             offload=offload,
             tiling=tiling,
+            quantisation=video.quantisation,
             **size,
         )
     return estimate_folder(
@@ -220,5 +224,6 @@ def _estimate(
         keyframes=keyframes,
         offload=offload,
         tiling=tiling,
+        quantisation=video.quantisation,
         **size,
     )

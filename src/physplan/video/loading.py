@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 
 from physplan.errors import PhysPlanError
+from physplan.video import quantisation
 from physplan.video.checkpointing import Checkpointing
 from physplan.video.encoders import Encoders
 from physplan.video.families import family_of
@@ -25,9 +26,11 @@ DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
-    """How a model is held in memory; none of these changes what it computes, but for rounding by `dtype`."""
+    """How a model is held in memory; but for rounding by `dtype` and `quantisation`, none of these changes
+    what it computes."""
 
     dtype: str = "fp32"
+    quantisation: str | None = None  # a back end's name or a .gguf file: quantisation.py
     device: str = "cpu"
     offload: Offload = "none"
     tiling: bool = False
@@ -49,6 +52,7 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
     index = read_index(folder)
     family = family_of(index["_class_name"])
     codec_dtype = family.codec_dtype or dtype
+    quantised = _quantised(folder, index, options, dtype)
     encoders = {name: tuple(index[name]) for name in Encoders.NAMES if is_present(index, name)}
     try:
         pipe = getattr(diffusers, family.pipelines[index["_class_name"]]).from_pretrained(
@@ -58,6 +62,7 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
             local_files_only=True,
             scheduler=_scheduler(folder, family),
             **dict.fromkeys((*encoders, *family.unused)),
+            **quantised,
         )
     except (OSError, ValueError, TypeError, KeyError) as error:
         reason = str(error).strip().splitlines()[0]
@@ -69,6 +74,8 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
     slots = Encoders(pipe, folder, encoders, dtype=dtype, device=place, keep=options.keep_encoders)
     model = family.model(pipe, family.words(pipe, slots))
     model.notes = _exchanged(folder, family)
+    if options.quantisation is not None:
+        model.compute_dtype = dtype
     try:
         _place(pipe, model, family, options, device)
     except torch.OutOfMemoryError as error:
@@ -77,6 +84,29 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
             " smaller model, or a larger device."
         ) from error
     return model
+
+
+def _quantised(
+    folder: Path, index: dict[str, Any], options: LoadOptions, dtype: torch.dtype
+) -> dict[str, Any]:
+    """The denoisers, where a back end is to load them."""
+    import diffusers
+
+    choice = options.quantisation
+    if choice is None:
+        return {}
+    classes = {name: getattr(diffusers, index[name][1]) for name in DENOISERS if is_present(index, name)}
+    for network in classes.values():
+        quantisation.check(
+            choice, device=options.device, offload=options.offload, denoisers=len(classes), network=network
+        )
+    if choice == "fp8-storage":
+        return {}
+    try:
+        return {name: quantisation.load(one, folder / name, choice, dtype) for name, one in classes.items()}
+    except (OSError, ValueError, TypeError, KeyError, RuntimeError, ImportError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise PhysPlanError(f"The model in {folder} does not load as {choice} ({reason}).") from error
 
 
 def _scheduler(folder: Path, family: Family) -> Any:
@@ -112,6 +142,9 @@ def _place(pipe: Any, model: FamilyModel, family: Family, options: LoadOptions, 
     networks = model.denoisers
     for network in [*networks, pipe.vae]:
         network.eval().requires_grad_(False)
+    if options.quantisation == "fp8-storage":
+        for network in networks:
+            quantisation.store_in_8_bits(network, model.dtype)
     streamed = options.offload in ("group", "disk")
     if options.checkpointing and not streamed:  # streamed blocks keep nothing but their inputs anyway
         model.denoiser_checkpointing = Checkpointing(*networks)

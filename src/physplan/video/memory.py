@@ -28,6 +28,7 @@ from physplan.video.loading import DTYPES
 from physplan.video.meta_models import folder_networks, folder_scheduler, meta_model
 from physplan.video.protocol import Conditioning
 from physplan.video.published import PublishedModel
+from physplan.video.quantisation import on_shapes
 from physplan.video.streaming import Streaming
 
 GradientMode = Literal["none", "direct", "fused", "exact"]
@@ -70,6 +71,7 @@ def estimate_preset(
     keyframes: int = 0,
     offload: str = "none",
     tiling: bool = False,
+    quantisation: str | None = None,
 ) -> MemoryEstimate:
     """The memory of a run with a published model, at its own size unless told, before it is fetched."""
     dtype = DTYPES[preset.dtype]
@@ -85,6 +87,7 @@ def estimate_preset(
         keyframes=keyframes,
         offload=offload,
         tiling=tiling,
+        quantisation=quantisation,
         encoder_bytes=int(preset.encoder_parameters * 1e9 * dtype.itemsize),
     )
 
@@ -130,8 +133,13 @@ def estimate(
     keyframes: int = 0,
     offload: str = "none",
     tiling: bool = False,
+    quantisation: str | None = None,
 ) -> MemoryEstimate:
     """Run one guided step and the final decode of a meta-device model, and count."""
+    if quantisation is not None:
+        model.compute_dtype = model.dtype
+        for network in model.denoisers:
+            on_shapes(network, quantisation, model.compute_dtype)
     if offload in ("group", "disk"):  # as the loader does it
         model.denoiser_checkpointing = None
         for network in model.denoisers:

@@ -133,6 +133,7 @@ class FamilyModel(ABC):
     codec: Codec
     notes: tuple[str, ...] = ()  # what whoever reads a result should know of the loading
     offload: str = "none"
+    compute_dtype: torch.dtype | None = None  # set when the weights are stored as something else
     kept: Any = None  # a folder of weights that goes with the model
     denoiser_checkpointing: Checkpointing | None = None
     codec_checkpointing: Checkpointing | None = None
@@ -151,7 +152,9 @@ class FamilyModel(ABC):
 
     @property
     def dtype(self) -> torch.dtype:
-        dtype: torch.dtype = self.denoiser.dtype  # of most weights; some stay in float32
+        dtype: torch.dtype = (
+            self.compute_dtype or self.denoiser.dtype
+        )  # of most weights; some stay in float32
         return dtype
 
     @property
