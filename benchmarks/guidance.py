@@ -339,7 +339,7 @@ def measure_videos(bench: Bench, rounds: int) -> None:
     )
     print(f"\n{bench.name}: one video, K = 3, {bench.steps} steps, CPU seconds from medians of {rounds}")
     print(f"{'':36}{'a repeat':>10}{'repeats':>9}{'a video':>9}{'x FG':>7}{'x unguided':>12}")
-    print(f"{'unguided, sketch, conditioned':36}{'':10}{0:9}{unguided:9.1f}{'':7}{1:12.2f}")
+    print(f"{'unguided':36}{'':10}{0:9}{unguided:9.1f}{'':7}{1:12.2f}")
     for name, total in whole.items():
         ratio = f"{total / whole['frame_guidance']:.2f}"
         cells = f"{1e3 * median[name]:7.0f} ms{counts[name]:9}{total:9.1f}{ratio:>7}{total / unguided:12.2f}"
