@@ -1,6 +1,7 @@
-"""What one guided repeat costs: CPU time and saved activations, for every method and number of events.
+"""What one guided repeat costs, and one video: CPU time and saved activations, method by method.
 
     make bench-guidance            (or: python -m benchmarks.guidance --rounds 9 --model cogvideox)
+    python -m benchmarks.guidance --videos          (the table of videos alone)
 
 All methods and event counts take turns, round by round, in one process on one thread; medians are printed.
 The tiny CogVideoX has the proportion that decides the outcome from the real one: a denoiser's batch of two
@@ -22,12 +23,14 @@ from PIL import Image
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, GraphEdit, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
-from physplan.guidance.bystanders import KeepBystanders
 from physplan.guidance.config import MeasureConfig
 from physplan.guidance.gradients import Direction, direction
+from physplan.guidance.guided_video import bystanders_of
 from physplan.guidance.previews import Look, anchors_of
 from physplan.guidance.repeat import events_of, window_of
 from physplan.guidance.sampler import anchor_windows
+from physplan.guidance.schedule import Schedule
+from physplan.guidance.still_latents import KeepLatents
 from physplan.perception import DepthEstimator, Evidence, FeatureEncoder
 from physplan.video.protocol import VideoModel
 from pictures import ColourFeatures, box, disc, evidence_of, ground_depth, paint
@@ -49,6 +52,21 @@ METHODS = {
 }
 
 
+TURNS = replace(FAST, events_per_repeat=1)
+SHORT = Schedule(repeats=(2,) * 6, travel=(2, 5))  # on a sketch, which brings the layout
+
+# What each step to a faster video is worth; every line adds to the one above it.
+VIDEOS: dict[str, GuidanceConfig] = {
+    "frame_guidance": FRAME_GUIDANCE,
+    "fused": replace(FAST, unconditional_grad=True),
+    "+ unconditional without gradient": FAST,
+    "+ events by turns": TURNS,
+    "+ keep, in pixels": replace(TURNS, keep=True),
+    "or keep, in latents": replace(TURNS, keep=True, keep_in="latents"),
+    "+ previews at half size": replace(TURNS, keep=True, keep_in="latents", preview_downscale=2),
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bench:
     """A model with all that a guided repeat needs."""
@@ -60,6 +78,8 @@ class Bench:
     size: tuple[int, int]
     num_frames: int
     guidance_scale: float = 6.0
+    steps: int = 50
+    schedules: tuple[Schedule, Schedule] = (Schedule.linear(), FRAME_GUIDANCE.schedule)  # ours, theirs
 
 
 def tiny_cogvideox() -> Bench:
@@ -122,10 +142,12 @@ def tiny_cogvideox() -> Bench:
 
 def sandbox() -> Bench:
     from physplan.pipeline.config_loading import load_config
+    from physplan.pipeline.defaults import with_defaults
     from physplan.sandbox.components import load_depth, load_encoder, load_video
     from physplan.sandbox.video import SIZE
     from physplan.sandbox.world.render import FRAMES
 
+    config = with_defaults(load_config("sandbox"))
     return Bench(
         name="sandbox",
         model=load_video(),
@@ -133,7 +155,9 @@ def sandbox() -> Bench:
         depth=load_depth(),
         size=(SIZE, SIZE),
         num_frames=FRAMES,
-        guidance_scale=load_config("sandbox").video.guidance_scale or 1.0,
+        guidance_scale=config.video.guidance_scale or 1.0,
+        steps=config.video.num_inference_steps or 20,
+        schedules=(config.guidance.schedule, config.frame_guidance.schedule),
     )
 
 
@@ -203,7 +227,7 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[],
         evidence,
         encoder=bench.encoder,
         depth=bench.depth,
-        size=bench.size,
+        size=(bench.size[0] // config.preview_downscale, bench.size[1] // config.preview_downscale),
         device=bench.model.device,
         config=config.measure,
     )
@@ -212,10 +236,13 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[],
     )
     looks = anchors_of(objective, windows)
     if config.keep:
-        bystanders = KeepBystanders(chain, evidence, size=bench.size, device=bench.model.device)
-        frame, event = bystanders.turn(0)
-        window = window_of(bench.model, conditioning, frame, config)
-        looks.append(Look(objective=bystanders, event=event, window=window, anchor=False))
+        bystanders = bystanders_of(bench.model, conditioning, chain, evidence, config)
+        if isinstance(bystanders, KeepLatents):
+            looks.append(bystanders.look())
+        else:
+            frame, event = bystanders.turn(0)
+            window = window_of(bench.model, conditioning, frame, config)
+            looks.append(Look(objective=bystanders, event=event, window=window, anchor=False))
 
     def once() -> Direction:
         return direction(
@@ -266,12 +293,66 @@ def measure(bench: Bench, rounds: int) -> None:
         print(f"{name:20}{f'{ratio:.2f} x FG':>16}{added:18.1%}{flat:18.2f}")
 
 
+def step_of(bench: Bench) -> Callable[[], object]:
+    """One reverse step without guidance."""
+    conditioning = bench.model.prepare(
+        image=Image.new("RGB", bench.size[::-1]),
+        prompt="a ball rolls",
+        height=bench.size[0],
+        width=bench.size[1],
+        num_frames=bench.num_frames,
+        num_inference_steps=20,
+        guidance_scale=bench.guidance_scale,
+        generator=torch.Generator().manual_seed(0),
+    )
+
+    @torch.no_grad()
+    def once() -> object:
+        return bench.model.predict(conditioning.latents, 2, conditioning)
+
+    return once
+
+
+def measure_videos(bench: Bench, rounds: int) -> None:
+    """A video's time from the medians of its parts, measured by turns: repeats of its schedule, and steps."""
+    runs: dict[str, Callable[[], object]] = {
+        name: repeat_of(bench, 3, config) for name, config in VIDEOS.items()
+    }
+    runs["step"] = step_of(bench)
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for turn in range(rounds + 1):  # the first is to warm up
+        for name, run in runs.items():
+            start = time.process_time()
+            run()
+            if turn:
+                seconds[name].append(time.process_time() - start)
+    median = {name: statistics.median(values) for name, values in seconds.items()}
+    unguided = bench.steps * median["step"]
+    counts = {name: sum(bench.schedules[name == "frame_guidance"].repeats) for name in VIDEOS}
+    whole = {name: counts[name] * median[name] + unguided for name in VIDEOS}
+    short = "the last, 12 repeats on a sketch"
+    last = list(VIDEOS)[-1]
+    whole[short], counts[short], median[short] = (
+        sum(SHORT.repeats) * median[last] + unguided,
+        12,
+        median[last],
+    )
+    print(f"\n{bench.name}: one video, K = 3, {bench.steps} steps, CPU seconds from medians of {rounds}")
+    print(f"{'':36}{'a repeat':>10}{'repeats':>9}{'a video':>9}{'x FG':>7}{'x unguided':>12}")
+    print(f"{'unguided':36}{'':10}{0:9}{unguided:9.1f}{'':7}{1:12.2f}")
+    for name, total in whole.items():
+        ratio = f"{total / whole['frame_guidance']:.2f}"
+        cells = f"{1e3 * median[name]:7.0f} ms{counts[name]:9}{total:9.1f}{ratio:>7}{total / unguided:12.2f}"
+        print(f"{name:36}{cells}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", choices=[*MODELS, "all"], default="all")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--videos", action="store_true", help="the table of videos alone")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     for name in MODELS if chosen.model == "all" else [chosen.model]:
@@ -280,7 +361,9 @@ def main() -> None:
         except PhysPlanError as error:
             print(f"\n{name} is left out: {error}")
             continue
-        measure(bench, chosen.rounds)
+        if not chosen.videos:
+            measure(bench, chosen.rounds)
+        measure_videos(bench, chosen.rounds)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ from transformers import (
 
 from physplan.video.families.base import FamilyModel
 from physplan.video.protocol import Conditioning
+from tiny_newest import hunyuan15_pipeline, ltx2_pipeline
 
 WORDS = ("a", "an", "ice", "cube", "ball", "rolls", "melts", "on", "the", "tray", "slowly", "blurry")
 TEXT_LENGTH = 16
@@ -98,8 +99,23 @@ def svd(folder: Path) -> None:
     _svd().save_pretrained(folder)
 
 
+def ltx2(folder: Path) -> None:
+    """The sound is drawn with the picture."""
+    ltx2_pipeline(tokenizer()).save_pretrained(folder)
+
+
+def hunyuan15(folder: Path) -> None:
+    hunyuan15_pipeline().save_pretrained(folder)
+
+
+def hunyuan15_meanflow(folder: Path) -> None:
+    """Distilled to few steps: it is told where a step lands."""
+    hunyuan15_pipeline(use_meanflow=True).save_pretrained(folder)
+
+
 BUILDERS: dict[str, Callable[[Path], None]] = {
-    b.__name__: b for b in (cogvideox, cogvideox15, wan, wan22, wan22_5b, ltx, svd)
+    b.__name__: b
+    for b in (cogvideox, cogvideox15, wan, wan22, wan22_5b, ltx, ltx2, hunyuan15, hunyuan15_meanflow, svd)
 }
 NAMES = tuple(BUILDERS)
 KEYFRAMED: dict[str, Callable[[Path], None]] = {b.__name__: b for b in (wan_flf, wan_vace, ltx095)}

@@ -12,12 +12,15 @@ from urllib.request import url2pathname
 from physplan.errors import PhysPlanError
 
 
-def need_extra(module: str, *, extra: str) -> None:
+def is_installed(module: str) -> bool:
     try:
-        found = importlib.util.find_spec(module) is not None
+        return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:  # the parent package is missing too
-        found = False
-    if not found:
+        return False
+
+
+def need_extra(module: str, *, extra: str) -> None:
+    if not is_installed(module):
         raise PhysPlanError(f"This needs an optional part that is not installed: {install_command(extra)}.")
 
 

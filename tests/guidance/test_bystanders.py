@@ -7,6 +7,8 @@ import torch
 from physplan.graph import Edge, EventChain, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.guidance.bystanders import TOLERANCE, KeepBystanders, bystanders, excess
 from physplan.guidance.objective import measure_frame
+from physplan.guidance.still_latents import KeepLatents
+from physplan.video.frames import FrameLayout
 from pictures import box, evidence_of, paint
 
 SIZE = (32, 48)
@@ -109,3 +111,28 @@ def test_every_frame_of_the_round_has_its_turn_with_the_event_that_is_under_way(
     assert {frame for frame, _ in turns} == {8, 4}
     assert turns[: len(keep.frames)] == turns[len(keep.frames) :]
     assert anchor <= 8
+
+
+def still_latents() -> tuple[KeepLatents, torch.Tensor]:
+    """On a grid as fine as the picture: only the neighbours of a bystander's edge fall out."""
+    layout = FrameLayout(num_frames=9, ratio=4)
+    still = picture()[None, :, None].expand(1, 3, 3, *SIZE).contiguous()
+    return KeepLatents(objective(picture(ball=BLUE)), still, layout), still
+
+
+def kept_value(keep: KeepLatents, latents: torch.Tensor) -> float:
+    (term,) = keep.measure(0, keep.encode(0, latents), 0.0)
+    assert term.value is not None
+    return float(term.value)
+
+
+def test_latents_of_a_still_clip_hold_the_bystanders_of_all_frames_at_once():
+    keep, still = still_latents()
+    assert kept_value(keep, still) == 0
+    for changed, noticed in ((PLANT, True), (CUP, True), (BALL, False)):
+        moved = still.clone()
+        moved[:, :, 2, changed] += 1.0  # in the last latent alone
+        assert (kept_value(keep, moved) > 0) == noticed
+    assert kept_value(keep, still + 0.5 * keep.tolerance) == 0, "what the autoencoder differs by is nothing"
+    assert keep.look().window.latents == slice(0, 3)
+    assert not keep.look().decoded

@@ -228,7 +228,9 @@ def test_a_smaller_preview_is_decoded_from_a_smaller_latent(run):
     assert result.latents.isfinite().all()
 
 
-@pytest.mark.parametrize("family", ["wan", "ltx", pytest.param("svd", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "family", ["wan", "ltx", "ltx2", "hunyuan15", pytest.param("svd", marks=pytest.mark.slow)]
+)
 def test_other_families_are_guided_by_the_same_loop(run, load, family):
     schedule = Schedule(repeats=(1, 1), travel=(1, 1))
     result = run(replace(CONFIG, gradient="fused", schedule=schedule), of=load(family), steps=2)
@@ -307,3 +309,18 @@ def test_a_start_that_is_missing_or_not_wanted_is_refused(run):
         run(CONFIG, start=Held())
     with pytest.raises(PhysPlanError, match="the clocks of a sketch"):
         replace(CONFIG, weak=0.1)
+
+
+def test_bystanders_can_be_held_without_decoding_a_frame(run, model, monkeypatch):
+    decoded = []
+    plain = type(model).decode_window
+    monkeypatch.setattr(type(model), "decode_window", lambda *a: decoded.append(1) or plain(*a))
+    config = replace(CONFIG, keep=True, gradient="fused")
+    counts = {}
+    for where in ("pixels", "latents"):
+        decoded.clear()
+        result = run(replace(config, keep_in=where))
+        counts[where] = len(decoded)
+        assert any(term.term == "keep" for step in result.steps for term in step.terms)
+        assert result.latents.isfinite().all()
+    assert counts["pixels"] - counts["latents"] == len(result.steps)

@@ -31,7 +31,8 @@ from physplan.video.protocol import Conditioning
 from physplan.video.sampling import sample
 
 STEPS = 6
-NAMES = ("cogvideox", "cogvideox15", "wan", "wan22_5b", "ltx", "svd")  # v-prediction, flow, EDM
+# v-prediction, flow, EDM
+NAMES = ("cogvideox", "cogvideox15", "wan", "wan22_5b", "ltx", "ltx2", "hunyuan15", "svd")
 Load = Callable[[str], FamilyModel]
 
 

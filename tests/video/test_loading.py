@@ -32,7 +32,7 @@ def test_every_family_follows_the_protocol_and_is_frozen(name: str, load: Load) 
     assert not model.denoiser.training
 
 
-@pytest.mark.parametrize("name", ["cogvideox", "wan", "ltx", "svd"])
+@pytest.mark.parametrize("name", ["cogvideox", "wan", "ltx", "ltx2", "hunyuan15", "svd"])
 @pytest.mark.parametrize("dtype", ["bf16", "fp16"])
 def test_half_precision_stays_near_full_precision(name: str, dtype: str, load: Load, picture: Image) -> None:
     full, half = load(name), load(name, dtype=dtype)
@@ -46,7 +46,7 @@ def test_half_precision_stays_near_full_precision(name: str, dtype: str, load: L
     assert (wanted - found).abs().mean() < 0.05 * wanted.abs().mean()
 
 
-@pytest.mark.parametrize("name", ["cogvideox", "wan", "ltx"])
+@pytest.mark.parametrize("name", ["cogvideox", "wan", "ltx", "ltx2", "hunyuan15"])
 def test_tiling_and_slicing_are_on_when_asked_for(name: str, load: Load, picture: Image) -> None:
     vae = load(name, tiling=True, slicing=True).codec.vae
     assert vae.use_tiling
@@ -102,7 +102,9 @@ def test_a_multistep_scheduler_is_exchanged_for_a_one_step_one(
     assert torch.isfinite(sample(model, prepare(model, picture))).all()
 
 
-@pytest.mark.parametrize(("name", "published"), [("wan22_5b", "WanPipeline"), ("ltx", "LTXPipeline")])
+@pytest.mark.parametrize(
+    ("name", "published"), [("wan22_5b", "WanPipeline"), ("ltx", "LTXPipeline"), ("ltx2", "LTX2Pipeline")]
+)
 def test_a_model_published_under_its_text_to_video_name_loads(
     name: str, published: str, folder: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -110,7 +112,7 @@ def test_a_model_published_under_its_text_to_video_name_loads(
     index = json.loads((copy / "model_index.json").read_text())
     index = {k: v for k, v in index.items() if k not in ("image_encoder", "image_processor")}
     (copy / "model_index.json").write_text(json.dumps({**index, "_class_name": published}))
-    assert load_video_model(copy).name == name.split("22")[0]
+    assert load_video_model(copy).name == {"wan22_5b": "wan", "ltx2": "ltx-2"}.get(name, name)
 
 
 def broken(folder: Path, tmp_path: Path, change: Callable[[Path], None]) -> Path:

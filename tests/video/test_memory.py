@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,13 +14,16 @@ from physplan.errors import PhysPlanError
 from physplan.video import memory
 from physplan.video.families.base import FamilyModel
 from physplan.video.memory import (
+    GradientMode,
     MemoryEstimate,
     estimate_folder,
     estimate_preset,
     measure_step,
     require_memory,
 )
+from physplan.video.protocol import Conditioning
 from physplan.video.published import PUBLISHED, published_model
+from tiny_models import NAMES
 
 
 def saved_bytes(model: FamilyModel, run: Callable[[], object]) -> int:
@@ -37,9 +41,29 @@ def saved_bytes(model: FamilyModel, run: Callable[[], object]) -> int:
         return sum(t.untyped_storage().nbytes() for at, t in kept.items() if at not in weights)
 
 
+FAMILIES = [*(name for name in NAMES if name != "hunyuan15_meanflow"), "wan_vace", "ltx095"]
+LONG = "a ball rolls " * 90 + '"' + "glyphs " * 40 + '"'  # as long as words may be: the estimate is for that
+
+
+def run_of(name: str) -> dict[str, Any]:
+    side, frames = (16, 5) if name == "svd" else (32, 9)
+    scale = 6.0 if name in ("cogvideox", "ltx2") else 1.0
+    return {"height": side, "width": side, "num_frames": frames, "guidance_scale": scale}
+
+
+def prepared(model: FamilyModel, name: str, picture: Image) -> Conditioning:
+    generator = torch.Generator().manual_seed(0)
+    words = {"prompt": LONG, "negative_prompt": LONG}
+    return model.prepare(image=picture, num_inference_steps=2, generator=generator, **words, **run_of(name))
+
+
+def near(found: int, measured: int) -> bool:
+    return found == pytest.approx(measured, rel=0.15)
+
+
 @pytest.mark.parametrize("checkpointing", [False, True])
-@pytest.mark.parametrize("name", ["cogvideox", "wan", "wan22_5b", "ltx", "svd"])
-def test_the_estimate_is_within_a_quarter_of_the_measured_bytes(
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_backward_passes_keep_is_estimated_within_15_percent(
     name: str,
     checkpointing: bool,
     load: Callable[..., FamilyModel],
@@ -47,25 +71,56 @@ def test_the_estimate_is_within_a_quarter_of_the_measured_bytes(
     picture: Image,
 ) -> None:
     model = load(name, checkpointing=checkpointing)
-    side, frames = (16, 5) if name == "svd" else (32, 9)
-    scale = 6.0 if name == "cogvideox" else 1.0
-    run = {"height": side, "width": side, "num_frames": frames, "guidance_scale": scale}
-    conditioning = model.prepare(
-        image=picture, prompt="a ball", num_inference_steps=2, generator=torch.Generator(), **run
-    )
+    conditioning = prepared(model, name, picture)
     z = conditioning.latents.clone().requires_grad_()
     denoiser = saved_bytes(model, lambda: model.predict(z, 0, conditioning))
+    frames = conditioning.layout.num_frames
     window = conditioning.layout.window(frames - 1, model.preview_length, model.preview_mode)
     leaf = conditioning.latents[:, :, window.latents].clone().requires_grad_()
     decoder = saved_bytes(model, lambda: model.decode_window(leaf, window))
-    found = estimate_folder(folder(name), dtype="fp32", checkpointing=checkpointing, **run)
-    assert found.denoiser_saved == pytest.approx(denoiser, rel=0.25)
-    assert found.decoder_saved == pytest.approx(decoder, rel=0.25)
-    # The same count of allocations, on real tensors.
-    peak = measure_step(model, conditioning, "fused")[2]
-    assert found.sampling == pytest.approx(peak, rel=0.25)
-    weights = sum(p.numel() * p.element_size() for p in model.denoiser.parameters())
-    assert found.weights >= weights
+    found = estimate_folder(folder(name), dtype="fp32", checkpointing=checkpointing, **run_of(name))
+    assert near(found.denoiser_saved, denoiser), (found.denoiser_saved, denoiser)
+    assert near(found.decoder_saved, decoder), (found.decoder_saved, decoder)
+
+
+@pytest.mark.parametrize("mode", ["none", "direct", "fused"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_step_and_the_final_decode_are_estimated_within_15_percent(
+    name: str,
+    mode: GradientMode,
+    load: Callable[..., FamilyModel],
+    folder: Callable[[str], Path],
+    picture: Image,
+) -> None:
+    """Bytes alive at once, counted on real tensors; `exact` goes back as `fused` does, more often."""
+    model = load(name, checkpointing=True)
+    conditioning = prepared(model, name, picture)
+    found = estimate_folder(folder(name), dtype="fp32", gradient_mode=mode, **run_of(name))
+    step = measure_step(model, conditioning, mode)[2]
+    assert near(found.sampling, step), (found.sampling, step)
+    with memory.Allocated(memory.parameters(model)) as decoding:
+        model.decode(conditioning.latents, conditioning.layout)
+    assert near(found.decoding, decoding.peak), (found.decoding, decoding.peak)
+    there = sum(t.numel() * t.element_size() for t in memory.parameters(model))
+    assert near(found.weights, there), (found.weights, there)
+
+
+@pytest.mark.parametrize("mode", ["none", "fused"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_step_with_weights_elsewhere_is_estimated_within_15_percent(
+    name: str,
+    mode: GradientMode,
+    load: Callable[..., FamilyModel],
+    folder: Callable[[str], Path],
+    picture: Image,
+) -> None:
+    """Weights at rest on the device, and all that is alive at once, the block that was brought included."""
+    model = load(name, checkpointing=True, offload="disk")
+    conditioning = prepared(model, name, picture)
+    found = estimate_folder(folder(name), dtype="fp32", gradient_mode=mode, offload="disk", **run_of(name))
+    there = sum(t.numel() * t.element_size() for t in memory.parameters(model))
+    measured = there + measure_step(model, conditioning, mode)[2]
+    assert near(found.weights + found.sampling, measured), (found.weights + found.sampling, measured)
 
 
 def test_gradient_modes_and_anchors_cost_what_they_should(folder: Callable[[str], Path]) -> None:
@@ -123,7 +178,8 @@ def test_an_unknown_preset_is_answered_with_the_nearest() -> None:
     with pytest.raises(PhysPlanError, match="Did you mean 'cogvideox-5b'"):
         published_model("cogvideo-5b")
     not_pinned = {name for name, preset in PUBLISHED.items() if len(preset.revision) != 40}
-    assert not_pinned <= {"ltx-0.9.5", "wan2.1-vace-1.3b"}, "docs/video.md names those"
+    known = {"ltx-0.9.5", "wan2.1-vace-1.3b", "ltx-2", "hunyuan-1.5"}
+    assert not_pinned <= known, "docs/video.md names those"
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,24 @@ PIPELINES = {
     "wan22": diffusers.WanImageToVideoPipeline,
     "wan22_5b": diffusers.WanImageToVideoPipeline,
     "ltx": diffusers.LTXImageToVideoPipeline,
+    "ltx2": diffusers.LTX2ImageToVideoPipeline,
+    "hunyuan15": diffusers.HunyuanVideo15ImageToVideoPipeline,
+    "hunyuan15_meanflow": diffusers.HunyuanVideo15ImageToVideoPipeline,
     "svd": diffusers.StableVideoDiffusionPipeline,
 }
 SIZES = {"small": (32, 32, 9), "wide": (32, 64, 17)}  # height, width, frames
 SVD_SIZES = {"small": (16, 16, 5), "wide": (16, 32, 8)}  # one latent per frame: as many tokens
+HUNYUAN_SIZES = {
+    "small": (32, 32, 9),
+    "wide": (24, 40, 17),
+}  # its library chooses them from the picture's shape
 STEPS = 3
+
+
+def size_of(name: str, size: str) -> tuple[int, int, int]:
+    if name.startswith("hunyuan"):
+        return HUNYUAN_SIZES[size]
+    return (SVD_SIZES if name == "svd" else SIZES)[size]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +61,7 @@ def pipelines(folder: Callable[[str], Path]) -> Callable[[str], Any]:
 def theirs(
     pipe: Any, name: str, image: Image, size: str, scale: float, dynamic: bool, output: str = "latent"
 ) -> Tensor:
-    height, width, frames = (SVD_SIZES if name == "svd" else SIZES)[size]
+    height, width, frames = size_of(name, size)
     arguments: dict[str, Any] = {
         "image": image, "height": height, "width": width, "num_frames": frames,
         "num_inference_steps": STEPS, "generator": torch.Generator().manual_seed(7), "output_type": output,
@@ -56,7 +69,14 @@ def theirs(
     if name == "svd":
         latents = pipe(max_guidance_scale=scale, **arguments).frames
         return latents.transpose(1, 2) if output == "latent" else latents
-    arguments |= {"prompt": "an ice cube melts", "negative_prompt": "blurry", "guidance_scale": scale}
+    arguments |= {"prompt": "an ice cube melts", "negative_prompt": "blurry"}
+    if name.startswith("hunyuan"):
+        pipe.guider = diffusers.ClassifierFreeGuidance(guidance_scale=scale)
+        del arguments["height"], arguments["width"]
+        return pipe(**{**arguments, "image": image.resize((width, height))}).frames
+    arguments |= {"guidance_scale": scale}
+    if name == "ltx2":
+        return theirs_with_sound(pipe, arguments)
     if name.startswith("cogvideox"):
         arguments |= {"max_sequence_length": TEXT_LENGTH, "use_dynamic_cfg": dynamic}
     latents = pipe(**arguments).frames
@@ -71,8 +91,20 @@ def theirs(
     return latents
 
 
+def theirs_with_sound(pipe: Any, arguments: dict[str, Any]) -> Tensor:
+    """LTX-2 with classifier-free guidance alone, as 2.0 was published; latents as the denoiser sees them."""
+    off = {"stg_scale": 0.0, "modality_scale": 1.0, "guidance_rescale": 0.0, "audio_guidance_scale": None}
+    off |= {f"audio_{name}": off[name] for name in ("stg_scale", "modality_scale", "guidance_rescale")}
+    made = pipe(**arguments, **off, spatio_temporal_guidance_blocks=None, use_cross_timestep=False)
+    if arguments["output_type"] != "latent":
+        return made.frames
+    return pipe._normalize_latents(made.frames, pipe.vae.latents_mean, pipe.vae.latents_std)
+
+
 def ours(model: FamilyModel, image: Image, size: str, scale: float, dynamic: bool) -> Tensor:
-    height, width, frames = (SVD_SIZES if model.name == "svd" else SIZES)[size]
+    height, width, frames = size_of(model.name, size)
+    if model.name.startswith("hunyuan"):
+        image = image.resize((width, height))
     conditioning = model.prepare(
         image=image,
         prompt="an ice cube melts",
@@ -85,7 +117,8 @@ def ours(model: FamilyModel, image: Image, size: str, scale: float, dynamic: boo
         use_dynamic_cfg=dynamic,
         generator=torch.Generator().manual_seed(7),
     )
-    return sample(model, conditioning)
+    latents = sample(model, conditioning)
+    return latents[:, :, : latents.shape[2] - conditioning.layout.behind]
 
 
 def grid() -> list[Any]:
@@ -123,7 +156,7 @@ def test_our_video_equals_the_librarys_video(
 ) -> None:
     model = load(name)
     video = theirs(pipelines(name), name, picture, "small", 1.0, False, output="pt")[0]
-    height, width, frames = (SVD_SIZES if name == "svd" else SIZES)["small"]
+    height, width, frames = size_of(name, "small")
     layout = model.check_size(height=height, width=width, num_frames=frames)
     found = model.decode(ours(model, picture, "small", 1.0, False), layout)
     assert found.shape == video.shape == (frames, 3, height, width)

@@ -27,7 +27,7 @@ SMALL = {"height": 16, "width": 16, "num_inference_steps": 3, "guidance_scale": 
 
 
 @pytest.mark.usefixtures("_threads")
-@pytest.mark.parametrize("name", ["cogvideox", "wan", "ltx", "svd"])
+@pytest.mark.parametrize("name", ["cogvideox", "wan", "ltx", "ltx2", "hunyuan15", "svd"])
 def test_a_seed_gives_the_same_latents_on_one_and_two_threads(
     name: str, load: Callable[..., FamilyModel], picture: Image
 ) -> None:

@@ -20,7 +20,7 @@ from physplan.video.streaming import blocks_of
 from tiny_models import prepare
 
 Load = Callable[..., FamilyModel]
-FAMILIES = ["cogvideox", "wan", "wan_vace", "ltx", "svd"]
+FAMILIES = ["cogvideox", "wan", "wan_vace", "ltx", "ltx2", "hunyuan15", "svd"]
 
 
 def gradient(model: FamilyModel, picture: Image, **options: Any) -> tuple[Tensor, Tensor]:
@@ -122,4 +122,5 @@ def test_the_estimate_knows_what_is_there(name: str, load: Load, folder: Any, pi
     model = load(name, offload="disk")
     gradient(model, picture)
     there = sum(t.numel() * t.element_size() for t in parameters(model))
-    assert found.weights == pytest.approx(there + model.streaming[0].peak, rel=0.15)
+    assert found.weights == there
+    assert found.sampling >= model.streaming[0].peak

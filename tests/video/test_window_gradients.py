@@ -54,9 +54,12 @@ def test_a_pixel_reaches_every_latent_it_should(
     per_latent = at_z.abs().amax(dim=(0, 1, 3, 4))
     frozen = conditioning.noise.frozen
     assert torch.isfinite(at_z).all()
-    # The denoiser attends to all latents, so each of them moves the pixel, but those that are the picture.
-    assert (per_latent[frozen:] > 0).all()
+    # The denoiser attends to all latents, so each of them moves the pixel, but those that are the picture,
+    # and those of the sound, which guidance leaves alone.
+    sound = conditioning.layout.video.stop
+    assert (per_latent[frozen:sound] > 0).all()
     assert (per_latent[:frozen] == 0).all()
+    assert (per_latent[sound:] == 0).all()
     # At the clean estimate only the window is reached, up to the frame's own latent at least.
     window = conditioning.layout.window(frame, model.preview_length, model.preview_mode)
     own = conditioning.layout.latent_index(frame)
@@ -66,7 +69,7 @@ def test_a_pixel_reaches_every_latent_it_should(
     assert not reached[window.latents.stop :].any()
 
 
-@pytest.mark.parametrize("name", ["cogvideox", "wan", "wan22_5b", "ltx", "svd"])
+@pytest.mark.parametrize("name", ["cogvideox", "wan", "wan22_5b", "ltx", "ltx2", "hunyuan15", "svd"])
 def test_checkpointing_changes_memory_but_not_gradients(
     name: str, load: Callable[..., FamilyModel], picture: Image
 ) -> None:

@@ -13,7 +13,10 @@ from torch import Tensor
 from physplan.video.families.base import FamilyModel
 from physplan.video.frames import FrameLayout
 
-FRAMES = {"cogvideox": 17, "cogvideox15": 17, "wan": 17, "wan22_5b": 17, "ltx": 41, "svd": 9}
+FRAMES = {
+    "cogvideox": 17, "cogvideox15": 17, "wan": 17, "wan22_5b": 17, "ltx": 41, "ltx2": 41, "hunyuan15": 17,
+    "svd": 9,
+}  # fmt: skip
 
 
 def random_latents(model: FamilyModel, layout: FrameLayout) -> Tensor:
@@ -50,6 +53,8 @@ def distances(model: FamilyModel, length: int, mode: str, frames: int) -> Tensor
         ("cogvideox", 2, "trailing"),
         ("cogvideox15", 3, "trailing"),
         ("ltx", 5, "centred"),
+        ("ltx2", 5, "centred"),
+        ("hunyuan15", 3, "trailing"),
         ("svd", 3, "centred"),
         ("svd", 3, "trailing"),
     ],
@@ -76,7 +81,7 @@ def test_a_decoder_without_memory_gives_exactly_the_frame(
     assert (errors + torch.eye(len(errors))).min() > 1e-5, "other frames must differ"
 
 
-@pytest.mark.parametrize("name", ["cogvideox", "wan", "wan22_5b"])
+@pytest.mark.parametrize("name", ["cogvideox", "wan", "wan22_5b", "hunyuan15"])
 def test_the_first_frames_are_exact_in_causal_models(name: str, load: Callable[..., FamilyModel]) -> None:
     errors = distances(load(name), 3, "trailing", FRAMES[name]).diagonal()
     assert errors[:5].max() < 1e-6

@@ -45,9 +45,11 @@ class KeepBystanders:
     def turn(self, repeat: int) -> tuple[int, int]:
         """A frame of the round, from the last to the first, and the event that it leads to or comes after."""
         frame = self.frames[repeat % len(self.frames)]
-        return frame, next(
-            (i for i, anchor in enumerate(self.anchors) if anchor >= frame), len(self.anchors) - 1
-        )
+        return frame, self.event_at(frame)
+
+    def event_at(self, frame: int) -> int:
+        """The event that a frame leads to; after the last anchor, the last."""
+        return next((i for i, anchor in enumerate(self.anchors) if anchor >= frame), len(self.anchors) - 1)
 
     def encode(self, event: int, frame: Tensor) -> dict[str, Tensor]:
         return {"frame": frame}

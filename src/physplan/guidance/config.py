@@ -21,6 +21,7 @@ FillMatched = Literal["none", "spawned", "all"]
 Suppress = Literal["occupancy", "log"]
 Counted = Literal["all", "named"]
 StartAt = Literal["noise", "sketch"]
+KeepIn = Literal["pixels", "latents"]
 Until = Literal["schedule", "satisfied"]
 
 
@@ -94,6 +95,9 @@ class GuidanceConfig:
 
     losses: tuple[str, ...] = setting(("terms",), "'terms', 'whole_frame' and the names of registered losses")
     keep: bool = setting(False, "also hold what no edit names to the first frame, in all frames")
+    keep_in: KeepIn = setting(
+        "pixels", "of keep: a decoded frame in each repeat, or all latents at once, undecoded", later=True
+    )
     measure: MeasureConfig = setting(factory=MeasureConfig, says="how a preview is compared with a keyframe")
     schedule: Schedule = setting(factory=Schedule.linear, says="guided repeats of each step")
     step_size: float = setting(3.0, "eta", low=0, high=10_000)
@@ -147,6 +151,7 @@ class GuidanceConfig:
     def __post_init__(self) -> None:
         _one_of(
             gradient=(self.gradient, GradientMode),
+            keep_in=(self.keep_in, KeepIn),
             start=(self.start, StartAt),
             until=(self.until, Until),
             combine_at=(self.combine_at, CombineAt),

@@ -12,6 +12,8 @@ from physplan.guidance.frame_guidance_noise import frame_guidance_start
 from physplan.guidance.objective import build_objective
 from physplan.guidance.records import GuidanceResult, OnProgress
 from physplan.guidance.sampler import guided_sample
+from physplan.guidance.still_latents import KeepLatents
+from physplan.guidance.targets import resize
 from physplan.perception.evidence import Evidence
 from physplan.perception.protocol import DepthEstimator, FeatureEncoder
 from physplan.video.checkpoint import Checkpoint
@@ -61,7 +63,7 @@ def guide(
         config=config.measure,
     )
     bystanders = (
-        KeepBystanders(chain, evidence, size=size, device=model.device) if config.keep and guided else None
+        bystanders_of(model, conditioning, chain, evidence, config) if config.keep and guided else None
     )
     return guided_sample(
         model,
@@ -75,3 +77,22 @@ def guide(
         checkpoint=checkpoint,
         start=start,
     )
+
+
+def bystanders_of(
+    model: VideoModel,
+    conditioning: Conditioning,
+    chain: EventChain,
+    evidence: Evidence,
+    config: GuidanceConfig,
+) -> KeepBystanders | KeepLatents:
+    """What no edit names, held to the first frame: frame by frame, or in all latents at once."""
+    small, layout = config.preview_downscale, conditioning.layout
+    size = (conditioning.height // small, conditioning.width // small)
+    if config.keep_in == "pixels":
+        return KeepBystanders(chain, evidence, size=size, device=model.device)
+    grid = (conditioning.latents.shape[-2], conditioning.latents.shape[-1])
+    first = resize(evidence.first.image.to(model.device), (conditioning.height, conditioning.width))
+    still = model.encode_frames(first.expand(layout.num_frames, -1, -1, -1), layout)
+    kept = KeepBystanders(chain, evidence, size=grid, device=model.device)
+    return KeepLatents(kept, still, layout)

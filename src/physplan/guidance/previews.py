@@ -29,6 +29,7 @@ class Look:
     event: int
     window: Window
     anchor: bool = True  # whether the frame is the event's own
+    decoded: bool = True  # False: the objective measures the latents themselves
 
 
 def anchors_of(objective: Objective, windows: Mapping[int, Window]) -> list[Look]:
@@ -90,7 +91,7 @@ def look(
     latents = clean[:, :, window.latents].clone().requires_grad_()
     begun = seconds(latents.device)
     with torch.enable_grad():
-        frame = model.decode_window(shrink(latents, downscale), window)
+        frame = model.decode_window(shrink(latents, downscale), window) if at.decoded else latents
         decoded = seconds(latents.device)
         encoded = objective.encode(event, frame)
         leaves = {name: tensor.detach().requires_grad_() for name, tensor in encoded.items()}

@@ -15,6 +15,7 @@ from physplan.guidance.gradients import Direction, direction
 from physplan.guidance.objective import Objective
 from physplan.guidance.previews import Look, anchors_of
 from physplan.guidance.records import Stage, StepRecord
+from physplan.guidance.still_latents import KeepLatents
 from physplan.video.frames import Window
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan.video.sampling import draw_noise
@@ -36,7 +37,7 @@ class GuidedRun:
     conditioning: Conditioning
     objective: Objective
     windows: Mapping[int, Window]  # J_i of algorithm 1, by event
-    bystanders: FrameRound | None
+    bystanders: FrameRound | KeepLatents | None
     config: GuidanceConfig
     generator: torch.Generator
     first_guided: int = 0  # the step that is the schedule's first
@@ -44,7 +45,9 @@ class GuidedRun:
     def looks(self, events: Mapping[int, Window], number: int) -> list[Look]:
         """What repeat `number` decodes: the anchors of these events, and a frame of the bystanders' round."""
         found = anchors_of(self.objective, events)
-        if self.bystanders is not None:
+        if isinstance(self.bystanders, KeepLatents):
+            found.append(self.bystanders.look())
+        elif self.bystanders is not None:
             frame, event = self.bystanders.turn(number)
             window = window_of(self.model, self.conditioning, frame, self.config)
             found.append(Look(objective=self.bystanders, event=event, window=window, anchor=False))

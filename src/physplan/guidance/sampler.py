@@ -24,6 +24,7 @@ from physplan.guidance.records import (
 )
 from physplan.guidance.repeat import FrameRound, GuidedRun, guided_repeat, window_of
 from physplan.guidance.schedule import Schedule
+from physplan.guidance.still_latents import KeepLatents
 from physplan.video.checkpoint import Checkpoint, SamplingState, resume
 from physplan.video.frames import Window
 from physplan.video.protocol import Conditioning, VideoModel
@@ -38,7 +39,7 @@ def guided_sample(
     anchors: Sequence[int],
     config: GuidanceConfig,
     generator: torch.Generator,
-    bystanders: FrameRound | None = None,
+    bystanders: FrameRound | KeepLatents | None = None,
     on_progress: OnProgress | None = None,
     checkpoint: Checkpoint | None = None,
     start: Start | None = None,

@@ -101,6 +101,12 @@ class VideoConfig:
     revision: str | None = decides("latents", None, "the hub's commit")
     files: WeightFiles = decides("latents", WeightFiles(), "weights from single files", later=True)
     dtype: str | None = decides("latents", None, "of the weights", choices=("bf16", "fp16", "fp32"))
+    quantisation: str | None = decides(
+        "latents",
+        None,
+        "of the denoiser's weights: a back end's name or a .gguf file, docs/video.md",
+        later=True,
+    )
     height: int | None = decides("plan", None, "pixels", low=1, high=16_384)
     width: int | None = decides("plan", None, "pixels", low=1, high=16_384)
     num_frames: int | None = decides("plan", None, "of the video", low=1, high=100_000)

@@ -162,6 +162,7 @@ def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None
         events=events,
         keyframes=events if run.conditioned else 0,
         offload=run.config.runtime.offload,
+        tiling=run.config.runtime.tiling,
     )
     elsewhere = needed is not None and run.config.runtime.encoders == "cpu"
     return replace(needed, encoders=0) if needed is not None and elsewhere else needed

@@ -23,6 +23,7 @@ from physplan.presets import WEIGHTS
 from physplan.reasoning.registry import REASONERS
 from physplan.registry import Registry
 from physplan.runs import layout
+from physplan.video.back_ends import lacking
 from physplan.video.estimates import estimates
 
 
@@ -92,6 +93,9 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
         yield from filter(None, (machine.no_file(file) for file in single))
     if not config.runtime.local_files_only:
         yield from (machine.gated(name) for name in hub_names(run, todo) if machine.asks_for_access(name))
+    if "latents" in todo and (choice := config.video.quantisation) is not None:
+        for what, fix in lacking(choice, device=config.runtime.device):
+            yield Missing("extra", what, fix)
     try:
         check_device(config.runtime.device)
     except PhysPlanError as error:
@@ -153,7 +157,8 @@ def _memory(run: Run) -> Iterator[Missing]:
     video, own = run.config.video, video_model(run.config.video.model).values
     known = estimates().get(video.model)
     size = ("height", "width", "num_frames")
-    if known is None or video.source is not None or any(getattr(video, n) != own[n] for n in size):
+    changed = video.source is not None or video.quantisation is not None
+    if known is None or changed or any(getattr(video, n) != own[n] for n in size):
         return
     mode = run.config.guidance.gradient if run.steered else "none"
     needed = min(known[mode].values())

@@ -67,6 +67,8 @@ def video_memory(config: Config) -> dict[str, float]:
         checkpointing=config.runtime.checkpointing,
         events=EVENTS,
         keyframes=EVENTS if config.method == CONDITIONED else 0,
+        offload=config.runtime.offload,
+        tiling=config.runtime.tiling,
     )
     assert needed is not None
     encoders = 0 if config.runtime.encoders == "cpu" else needed.encoders

@@ -46,6 +46,7 @@ class KnownVideoModel(Protocol):
         events: int,
         keyframes: int = 0,
         offload: str = "none",
+        tiling: bool = False,
     ) -> MemoryEstimate | None:
         """The estimated peak of sampling; None where that is nothing to speak of."""
         ...
@@ -82,8 +83,9 @@ class Published:
         events: int,
         keyframes: int = 0,
         offload: str = "none",
+        tiling: bool = False,
     ) -> MemoryEstimate:
-        return _estimate(video, mode, checkpointing, events, keyframes, offload)
+        return _estimate(video, mode, checkpointing, events, keyframes, offload, tiling)
 
     def doubts(self, picture: tuple[int, int]) -> list[str]:
         return []
@@ -93,6 +95,7 @@ class Published:
 
         options = LoadOptions(
             dtype=video.dtype or "fp32",
+            quantisation=video.quantisation,
             device=runtime.device,
             offload=runtime.offload,
             tiling=runtime.tiling,
@@ -125,6 +128,8 @@ class Embedded:
 
     def check_size(self, video: VideoConfig) -> None:
         own = self.values
+        if video.quantisation is not None:
+            raise PhysPlanError("The sandbox model is small enough: leave video.quantisation out.")
         if any(getattr(video, name) != own[name] for name in ("height", "width", "num_frames")):
             raise PhysPlanError(
                 f"The sandbox model makes {own['num_frames']} frames of {own['width']} x {own['height']}: "
@@ -144,6 +149,7 @@ class Embedded:
         events: int,
         keyframes: int = 0,
         offload: str = "none",
+        tiling: bool = False,
     ) -> MemoryEstimate | None:
         return None  # less than a browser tab
 
@@ -187,7 +193,13 @@ def video_model(name: str) -> KnownVideoModel:
 
 @cache  # the networks are run on shapes: seconds that a second run with the same settings need not wait
 def _estimate(
-    video: VideoConfig, mode: GradientMode, checkpointing: bool, events: int, keyframes: int, offload: str
+    video: VideoConfig,
+    mode: GradientMode,
+    checkpointing: bool,
+    events: int,
+    keyframes: int,
+    offload: str,
+    tiling: bool,
 ) -> MemoryEstimate:
     from physplan.video.memory import estimate_folder, estimate_preset
 
@@ -200,6 +212,8 @@ def _estimate(
             checkpointing=checkpointing,
             keyframes=keyframes,
             offload=offload,
+            tiling=tiling,
+            quantisation=video.quantisation,
             **size,
         )
     return estimate_folder(
@@ -211,5 +225,7 @@ def _estimate(
         gradient_mode=mode,
         keyframes=keyframes,
         offload=offload,
+        tiling=tiling,
+        quantisation=video.quantisation,
         **size,
     )

@@ -39,13 +39,16 @@ class Clocks:
         return min(round(self.weak * num_steps), num_steps - 1), round(self.strong * num_steps)
 
 
-# Large models: the shares of Time-to-Move's paper (LTX is not there: Wan's, a flow model too). The sandbox's
-# were chosen on validation scenes; its model is small, and a late strong clock leaves it little to spoil.
+# Large models: the shares of Time-to-Move's paper (LTX and HunyuanVideo, not there, have Wan's: flow models
+# too). The sandbox's were chosen on validation scenes; its model is small, and a late strong clock leaves it
+# little to spoil.
 CLOCKS: Mapping[str, Clocks] = {
     "cogvideox": Clocks(weak=0.08, strong=0.18),
     "wan": Clocks(weak=0.06, strong=0.14),
     "wan-vace": Clocks(weak=0.06, strong=0.14),
     "ltx": Clocks(weak=0.06, strong=0.14),
+    "ltx-2": Clocks(weak=0.06, strong=0.14),
+    "hunyuan-1.5": Clocks(weak=0.06, strong=0.14),
     "svd": Clocks(weak=0.32, strong=0.42),
     "sandbox": Clocks(weak=0.4, strong=0.9),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -17,7 +18,7 @@ from physplan.video.protocol import VideoModel
 
 def save_latents(path: Path, latents: Tensor, layout: FrameLayout) -> None:
     """Finished latents with all that a later decode needs."""
-    header = {"num_frames": layout.num_frames, "ratio": layout.ratio, "padding": layout.padding}
+    header = asdict(layout)
     save_tensors(path, {"latents": latents.cpu().contiguous()}, {"layout": json.dumps(header)})
 
 

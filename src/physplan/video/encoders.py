@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,16 +18,17 @@ from physplan.weights import load_model
 class Encoders:
     """A pipeline's encoders, loaded from its folder or `files` when needed and freed afterwards.
 
-    `classes` names them by component, as model_index.json does: {"text_encoder": "T5EncoderModel"}.
+    `classes` names library and class by component, as model_index.json does:
+    {"text_encoder": ("transformers", "T5EncoderModel")}.
     """
 
-    NAMES = ("text_encoder", "image_encoder")
+    NAMES = ("text_encoder", "text_encoder_2", "connectors", "image_encoder")
 
     def __init__(
         self,
         pipe: Any,
         folder: Path,
-        classes: Mapping[str, str],
+        classes: Mapping[str, tuple[str, str]],
         *,
         dtype: torch.dtype,
         device: torch.device,
@@ -40,22 +42,20 @@ class Encoders:
     @contextmanager
     def loaded(self) -> Iterator[None]:
         """Inside this block the pipeline has its encoders."""
-        for name, class_name in self.classes.items():
+        for name, (library, class_name) in self.classes.items():
             if getattr(self.pipe, name) is None:
                 # The picture's encoder is small, and pipelines give it full-precision pixels.
                 dtype = torch.float32 if name == "image_encoder" else self.dtype
-                setattr(self.pipe, name, self._load(name, class_name, dtype).to(self.device))
+                setattr(self.pipe, name, self._load(name, library, class_name, dtype).to(self.device))
         try:
             yield
         finally:
             if not self.keep:
                 self.free()
 
-    def _load(self, name: str, class_name: str, dtype: torch.dtype) -> Any:
-        import transformers
-
+    def _load(self, name: str, library: str, class_name: str, dtype: torch.dtype) -> Any:
         if name not in self.files:
-            return load_model(getattr(transformers, class_name), self.folder / name, dtype=dtype)
+            return load_model(_class(library, class_name), self.folder / name, dtype=dtype)
         known = {name: (class_name, T5_XXL)} if class_name == "T5EncoderModel" else {}
         _, config = shape_of(name, self.folder, known)
         return load_encoder(self.files[name], class_name, config, dtype=dtype)
@@ -66,3 +66,13 @@ class Encoders:
         gc.collect()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
+
+
+def _class(library: str, name: str) -> Any:
+    """From transformers, or from the pipeline's own package in diffusers: nothing else is asked."""
+    return getattr(
+        importlib.import_module(
+            "transformers" if library == "transformers" else f"diffusers.pipelines.{library}"
+        ),
+        name,
+    )

@@ -27,16 +27,23 @@ class Window:
 class FrameLayout:
     """The first frame has a latent of its own, every further one covers `ratio` frames.
 
-    `padding` latents in front belong to no frame (CogVideoX 1.5 fills up its patches in time with them).
+    `padding` latents in front belong to no frame (CogVideoX 1.5 fills up its patches in time with them), nor
+    do those `behind` (LTX-2 draws the sound with the picture).
     """
 
     num_frames: int
     ratio: int
     padding: int = 0
+    behind: int = 0
 
     @property
     def num_latents(self) -> int:
-        return self.padding + self.latents_of_video
+        return self.padding + self.latents_of_video + self.behind
+
+    @property
+    def video(self) -> slice:
+        """Of the time axis: the latents of frames."""
+        return slice(self.padding, self.padding + self.latents_of_video)
 
     @property
     def latents_of_video(self) -> int:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import torch
 
 from physplan.errors import PhysPlanError
+from physplan.video import quantisation
 from physplan.video.checkpointing import Checkpointing
 from physplan.video.encoders import Encoders
 from physplan.video.families import family_of
@@ -28,9 +29,11 @@ DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
-    """How a model is held in memory; none of these changes what it computes, but for rounding by `dtype`."""
+    """How a model is held in memory; but for rounding by `dtype` and `quantisation`, none of these changes
+    what it computes."""
 
     dtype: str = "fp32"
+    quantisation: str | None = None  # a back end's name or a .gguf file: quantisation.py
     device: str = "cpu"
     offload: Offload = "none"
     tiling: bool = False
@@ -60,7 +63,8 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
     _check_files(options, index)
     family = family_of(index["_class_name"])
     codec_dtype = family.codec_dtype or dtype
-    encoders = {name: index[name][1] for name in Encoders.NAMES if is_present(index, name)}
+    quantised = _quantised(folder, index, options, dtype)
+    encoders = {name: tuple(index[name]) for name in Encoders.NAMES if is_present(index, name)}
     try:
         pipe = getattr(diffusers, family.pipelines[index["_class_name"]]).from_pretrained(
             folder,
@@ -68,8 +72,9 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
             use_safetensors=True,
             local_files_only=True,
             scheduler=_scheduler(folder, family),
-            **dict.fromkeys(encoders, None),
+            **dict.fromkeys((*encoders, *family.unused)),
             **_from_files(options, folder, set(encoders), dtype, codec_dtype),
+            **quantised,
         )
     except (OSError, ValueError, TypeError, KeyError) as error:
         reason = str(error).strip().splitlines()[0]
@@ -83,6 +88,8 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
     )
     model = family.model(pipe, family.words(pipe, slots))
     model.notes = _exchanged(folder, family)
+    if options.quantisation is not None:
+        model.compute_dtype = dtype
     try:
         _place(pipe, model, family, options, device)
     except torch.OutOfMemoryError as error:
@@ -97,6 +104,11 @@ def _check_files(options: LoadOptions, index: Mapping[str, Any]) -> None:
     for name in options.files:
         if name not in (*DENOISERS, "vae", "text_encoder") or not is_present(index, name):
             raise PhysPlanError(f"This model has no part {name!r} that a single file can hold.")
+        if name in DENOISERS and options.quantisation is not None:
+            raise PhysPlanError(
+                f"The {name} comes from a single file, which is used as it is: leave out either the file or"
+                f" the quantisation {options.quantisation}."
+            )
 
 
 def _from_files(
@@ -110,6 +122,29 @@ def _from_files(
         for name, file in options.files.items()
         if name not in encoders
     }
+
+
+def _quantised(
+    folder: Path, index: dict[str, Any], options: LoadOptions, dtype: torch.dtype
+) -> dict[str, Any]:
+    """The denoisers, where a back end is to load them."""
+    import diffusers
+
+    choice = options.quantisation
+    if choice is None:
+        return {}
+    classes = {name: getattr(diffusers, index[name][1]) for name in DENOISERS if is_present(index, name)}
+    for network in classes.values():
+        quantisation.check(
+            choice, device=options.device, offload=options.offload, denoisers=len(classes), network=network
+        )
+    if choice == "fp8-storage":
+        return {}
+    try:
+        return {name: quantisation.load(one, folder / name, choice, dtype) for name, one in classes.items()}
+    except (OSError, ValueError, TypeError, KeyError, RuntimeError, ImportError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise PhysPlanError(f"The model in {folder} does not load as {choice} ({reason}).") from error
 
 
 def _scheduler(folder: Path, family: Family) -> Any:
@@ -145,6 +180,9 @@ def _place(pipe: Any, model: FamilyModel, family: Family, options: LoadOptions, 
     networks = model.denoisers
     for network in [*networks, pipe.vae]:
         network.eval().requires_grad_(False)
+    if options.quantisation == "fp8-storage":
+        for network in networks:
+            quantisation.store_in_8_bits(network, model.dtype)
     streamed = options.offload in ("group", "disk")
     if options.checkpointing and not streamed:  # streamed blocks keep nothing but their inputs anyway
         model.denoiser_checkpointing = Checkpointing(*networks)

@@ -20,13 +20,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from physplan.errors import PhysPlanError
+from physplan.video.encoders import Encoders
 from physplan.video.families.base import FamilyModel
+from physplan.video.families.family import META
 from physplan.video.given import GivenFrame
 from physplan.video.loading import DTYPES
 from physplan.video.meta_models import folder_networks, folder_scheduler, meta_model
 from physplan.video.protocol import Conditioning
 from physplan.video.published import PublishedModel
-from physplan.video.streaming import blocks_of
+from physplan.video.quantisation import on_shapes
+from physplan.video.streaming import Streaming
 
 GradientMode = Literal["none", "direct", "fused", "exact"]
 GB = 1e9
@@ -36,11 +39,11 @@ GB = 1e9
 class MemoryEstimate:
     """Bytes; `peak` is what must be free."""
 
-    weights: int  # denoisers and autoencoder
+    weights: int  # denoisers and autoencoder; of streamed ones what is not in blocks
     encoders: int  # text and picture encoders, while they encode
     denoiser_saved: int  # kept for the backward pass through the denoiser
     decoder_saved: int  # kept for the backward pass through one window's decode
-    sampling: int  # the most that activations take during a step
+    sampling: int  # the most that activations, and the block that is there, take during a step
     decoding: int  # the most that the final decode takes
     evidence: int  # keyframes, masks and gradients of K anchors
 
@@ -67,6 +70,8 @@ def estimate_preset(
     checkpointing: bool = True,
     keyframes: int = 0,
     offload: str = "none",
+    tiling: bool = False,
+    quantisation: str | None = None,
 ) -> MemoryEstimate:
     """The memory of a run with a published model, at its own size unless told, before it is fetched."""
     dtype = DTYPES[preset.dtype]
@@ -81,6 +86,8 @@ def estimate_preset(
         gradient_mode=gradient_mode,
         keyframes=keyframes,
         offload=offload,
+        tiling=tiling,
+        quantisation=quantisation,
         encoder_bytes=int(preset.encoder_parameters * 1e9 * dtype.itemsize),
     )
 
@@ -109,7 +116,7 @@ def estimate_folder(
         checkpointing=checkpointing,
         scheduler=folder_scheduler(folder),
     )
-    files = [f for part in ("text_encoder", "image_encoder") for f in (folder / part).glob("*.safetensors")]
+    files = [f for part in Encoders.NAMES for f in (folder / part).glob("*.safetensors")]
     return estimate(model, encoder_bytes=sum(f.stat().st_size for f in files), **run)
 
 
@@ -125,8 +132,19 @@ def estimate(
     encoder_bytes: int = 0,
     keyframes: int = 0,
     offload: str = "none",
+    tiling: bool = False,
+    quantisation: str | None = None,
 ) -> MemoryEstimate:
     """Run one guided step and the final decode of a meta-device model, and count."""
+    if quantisation is not None:
+        model.compute_dtype = model.dtype
+        for network in model.denoisers:
+            on_shapes(network, quantisation, model.compute_dtype)
+    if offload in ("group", "disk"):  # as the loader does it
+        model.denoiser_checkpointing = None
+        for network in model.denoisers:
+            network.disable_gradient_checkpointing()
+            model.streaming.append(Streaming(network, META))
     picture = Image.new("RGB", (width, height))
     places = model.keyframe_places(model.check_size(height=height, width=width, num_frames=num_frames))
     conditioning = model.prepare(
@@ -142,7 +160,7 @@ def estimate(
     )
     denoiser_saved, decoder_saved, sampling = measure_step(model, conditioning, gradient_mode)
     with Allocated(parameters(model)) as decoding:
-        model.decode(conditioning.latents, conditioning.layout)
+        model.decode(conditioning.latents, conditioning.layout, tiled=tiling)
     frame = 3 * height * width * 4
     return MemoryEstimate(
         weights=resident_weights(model, offload),
@@ -184,7 +202,8 @@ def require_memory(needed: MemoryEstimate, device: torch.device) -> None:
     if free is not None and needed.peak > free:
         raise PhysPlanError(
             f"This run needs {needed}, and {free / GB:.1f} GB are free on {device}: use a smaller size or"
-            " fewer frames, gradient mode direct, a smaller model, or a larger device."
+            " fewer frames, gradient mode direct, runtime.tiling, another offload, a smaller model, or a"
+            " larger device."
         )
 
 
@@ -209,14 +228,10 @@ def _read_if_there(path: Path) -> str:
 
 
 def resident_weights(model: FamilyModel, offload: str = "none") -> int:
-    """Bytes on the device: of streamed blocks the largest one, of models that take turns the larger."""
-    whole = _bytes(parameters(model))
-    if offload in ("group", "disk"):
-        blocks = [_of(block) for network in model.denoisers for block in blocks_of(network).values()]
-        return whole - sum(blocks) + max(blocks)
+    """Bytes at rest on the device: without streamed blocks; of models that take turns the larger."""
     if offload == "model":
         return max(_of(network) for network in (*model.denoisers, model.codec.vae))  # type: ignore[attr-defined]
-    return whole
+    return _bytes(parameters(model))
 
 
 def _of(network: Any) -> int:
@@ -263,7 +278,8 @@ class Allocated(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, weights: list[Tensor]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.now = self.peak = 0
-        self._alive = {w.untyped_storage()._cdata for w in weights}
+        self._weights = [w.untyped_storage() for w in weights]  # a freed one's address would not be counted
+        self._alive = {storage._cdata for storage in self._weights}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))

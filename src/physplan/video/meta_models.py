@@ -89,20 +89,22 @@ class _Fused(torch.autograd.Function):
     """Attention without content that keeps what a fused kernel keeps for its backward pass."""
 
     @staticmethod
-    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         output = query.new_empty(*query.shape[:-1], value.shape[-1])
         row_sums = query.new_empty(query.shape[:-1], dtype=torch.float32)
-        ctx.save_for_backward(query, key, value, output, row_sums)
+        ctx.save_for_backward(query, key, value, output, row_sums, mask)
         return output
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
         query, key, value = ctx.saved_tensors[:3]
-        return torch.empty_like(query), torch.empty_like(key), torch.empty_like(value)
+        return torch.empty_like(query), torch.empty_like(key), torch.empty_like(value), None
 
 
-def _attend(query: Tensor, key: Tensor, value: Tensor, *_: Any, **__: Any) -> Any:
-    return _Fused.apply(query, key, value)  # type: ignore[no-untyped-call]
+def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *_: Any, **__: Any) -> Any:
+    if mask is not None and mask.dtype == torch.bool:
+        mask = torch.empty_like(mask, dtype=query.dtype)  # kernels add it to the scores
+    return _Fused.apply(query, key, value, mask)  # type: ignore[no-untyped-call]
 
 
 # Attention on the meta device, and on no other: its own kernel would keep the whole matrix.

@@ -40,7 +40,8 @@ class Streaming:
         self.resident = self.peak = 0
         for name, block in blocks_of(network).items():
             weights = {key: tensor.data for key, tensor in _tensors(block)}
-            fetch = _from_disk(weights, folder / f"{name}.safetensors") if folder else _from_memory(weights)
+            file = folder / f"{name}.safetensors" if folder else None
+            fetch = _from_disk(weights, file) if file else _from_memory(weights, device)
             self._let_go(block)
             block.forward = self._running(block, block.forward, fetch)
 
@@ -129,7 +130,9 @@ def _tensors(block: nn.Module) -> list[tuple[str, Tensor]]:
     return [*block.named_parameters(), *block.named_buffers()]
 
 
-def _from_memory(weights: Mapping[str, Tensor]) -> Fetch:
+def _from_memory(weights: Mapping[str, Tensor], device: torch.device) -> Fetch:
+    if device.type == "meta":  # shapes alone: what is brought is new, so that it can be counted
+        return lambda name: torch.empty_like(weights[name])
     resting = {name: tensor.cpu() for name, tensor in weights.items()}
     return lambda name: resting[name]
 

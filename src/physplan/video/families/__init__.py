@@ -17,6 +17,8 @@ FAMILIES = Registry(
         "wan": "physplan.video.families.wan:FAMILY",
         "wan-vace": "physplan.video.families.wan_vace:FAMILY",
         "ltx": "physplan.video.families.ltx:FAMILY",
+        "ltx-2": "physplan.video.families.ltx2:FAMILY",
+        "hunyuan-1.5": "physplan.video.families.hunyuan15:FAMILY",
         "svd": "physplan.video.families.svd:FAMILY",
     },
 )

@@ -133,6 +133,7 @@ class FamilyModel(ABC):
     codec: Codec
     notes: tuple[str, ...] = ()  # what whoever reads a result should know of the loading
     offload: str = "none"
+    compute_dtype: torch.dtype | None = None  # set when the weights are stored as something else
     kept: Any = None  # a folder of weights that goes with the model
     denoiser_checkpointing: Checkpointing | None = None
     codec_checkpointing: Checkpointing | None = None
@@ -151,7 +152,9 @@ class FamilyModel(ABC):
 
     @property
     def dtype(self) -> torch.dtype:
-        dtype: torch.dtype = self.denoiser.dtype  # of most weights; some stay in float32
+        dtype: torch.dtype = (
+            self.compute_dtype or self.denoiser.dtype
+        )  # of most weights; some stay in float32
         return dtype
 
     @property
@@ -283,11 +286,13 @@ class FamilyModel(ABC):
     def encode_frames(self, frames: Tensor, layout: FrameLayout) -> Tensor:
         video = (frames.to(self.device).transpose(0, 1)[None] * 2 - 1).to(torch.float32)
         latents = self.codec.encode_video(video).float()
-        return torch.cat([latents[:, :, :1].expand(-1, -1, layout.padding, -1, -1), latents], dim=2)
+        before = latents[:, :, :1].expand(-1, -1, layout.padding, -1, -1)
+        behind = torch.zeros_like(latents[:, :, :1]).expand(-1, -1, layout.behind, -1, -1)
+        return torch.cat([before, latents, behind], dim=2)
 
     @torch.no_grad()
     def decode(self, latents: Tensor, layout: FrameLayout, *, tiled: bool = False) -> Tensor:
-        return self.codec.decode(latents[:, :, layout.padding :], tiled=tiled).clamp(0, 1)
+        return self.codec.decode(latents[:, :, layout.video], tiled=tiled).clamp(0, 1)
 
 
 def require_cpu(generator: torch.Generator) -> torch.Generator:

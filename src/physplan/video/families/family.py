@@ -37,4 +37,5 @@ class Family:
     read_scheduler: Callable[[dict[str, Any]], dict[str, Any]] = _as_it_is  # from another scheduler's file
     settings: tuple[str, ...] = ()  # of the pipeline, in model_index.json
     encoders: tuple[str, ...] = ("tokenizer", "text_encoder")  # components that a meta model goes without
+    unused: tuple[str, ...] = ()  # components that are not loaded
     makes_videos: Callable[[Mapping[str, Any]], bool] = lambda index: True  # from a picture: not all may
