@@ -9,13 +9,14 @@ import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import torch
 
+from benchmarks import sandbox_motion
 from benchmarks.sandbox_plans import AIMS, measure_plans, trained_eyes
 from physplan.evaluation.sandbox.arms import Arm
 from physplan.evaluation.sandbox.benchmark import SandboxStudy
@@ -27,11 +28,11 @@ from physplan.sandbox.components import load_depth, load_encoder, load_segmenter
 from physplan.sandbox.outcome import judge
 from physplan.sandbox.video import SandboxCodec
 from physplan.sandbox.world.phenomena import scene
-from physplan.sandbox.world.render import Clip
+from physplan.sandbox.world.render import FRAMES, Clip
 from physplan.sandbox.world.scene import Scene
 
-FIRST = 400  # test scenes below were looked at while the models were made
-LOOKS = (0, 8, 16, 24)  # frames at which pictures are judged
+FIRST = 700  # test scenes below were looked at while the models were made
+LOOKS = (0, 10, 21, 32)  # frames at which pictures are judged
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,15 @@ def at_least(name: str, value: float, bound: float) -> Figure:
 
 def at_most(name: str, value: float, bound: float) -> Figure:
     return Figure(name, value, f"<= {bound:g}", value <= bound)
+
+
+def between(name: str, value: float, low: float, high: float) -> Figure:
+    return Figure(name, value, f"{low:g} to {high:g}", low <= value <= high)
+
+
+def found_share(drawn: Sequence[sandbox_motion.Drawn]) -> float:
+    looks = [look for one in drawn for look in one.found]
+    return float(np.mean(looks)) if looks else 0.0
 
 
 def unseen_scenes(count: int) -> Iterator[tuple[Scene, Clip]]:
@@ -76,7 +86,13 @@ def autoencoder_figures(count: int) -> list[Figure]:
     for _, clip in unseen_scenes(count):
         error = (reconstruct(clip) - as_images(clip, tuple(range(len(clip.frames))))).square().mean()
         values.append(float(-10 * torch.log10(error)))
-    return [at_least("autoencoder PSNR, dB", float(np.mean(values)), 31.0)]
+    moving = sandbox_motion.moving_psnr([chosen for chosen, _ in unseen_scenes(count)])
+    worst = min(moving, key=moving.__getitem__)
+    return [
+        at_least("autoencoder PSNR, dB", float(np.mean(values)), 31.0),
+        at_least("the same, moving pixels", float(np.mean(list(moving.values()))), 29.0),
+        at_least(f"the same, worst phenomenon ({worst})", moving[worst], 26.0),
+    ]
 
 
 def iou(a: np.ndarray, b: np.ndarray) -> float:
@@ -152,27 +168,34 @@ def plan_figures(count: int) -> list[Figure]:
 def video_figures(count: int) -> list[Figure]:
     """The base model as the preset samples it."""
     segmenter, config = load_segmenter(), SandboxStudy.of_preset().config
-    plausible, kept, seconds = [], [], []
+    plausible, kept, seconds, drawn = [], [], [], []
     for chosen, clip in unseen_scenes(count):
         begun = time.perf_counter()
         video = make_video(Setting(scene=chosen, config=config), Arm(name="base"), seed=0)
         seconds.append(time.perf_counter() - begun)
         plausible.append(judge(chosen, video / np.float32(255)).plausible)
+        drawn.append(sandbox_motion.drawn(chosen, video / np.float32(255), segmenter))
         shown = torch.from_numpy(video[-1]).permute(2, 0, 1).float() / 255
-        for key, category, mask in visible_objects(chosen, clip, 24):
+        for key, category, mask in visible_objects(chosen, clip, FRAMES - 1):
             if key in chosen.distractors and iou(mask, clip.mask(key, 0)) > 0.95:
                 kept.append(best_iou(segmenter, shown, category, mask))
     share = float(np.mean(plausible))
     return [
-        Figure("base video model: plausible", share, "0.1 to 0.6", 0.1 <= share <= 0.6),
-        at_least("static objects' IoU in generated frames", float(np.mean(kept)), 0.7),
-        at_most("seconds per unguided video", float(np.median(seconds)), 3.0),
+        between("base video model: plausible", share, 0.1, 0.6),
+        at_least("static objects' IoU in generated frames", float(np.mean(kept)), 0.85),
+        at_least("moving objects found, clear videos", found_share(drawn), 0.85),
+        between(
+            "edge energy where things move / the truth's", float(np.mean([d.edges for d in drawn])), 0.8, 1.2
+        ),
+        Figure("clear videos", float(np.mean([d.clear for d in drawn])), "no aim", True),
+        at_most("seconds per unguided video", float(np.median(seconds)), 4.0),
+        at_most("megabytes of weights", sandbox_motion.weights_megabytes(), 40.0),
     ]
 
 
 def speed_figures(count: int) -> list[Figure]:
     model = load_video()
-    layout = model.check_size(height=96, width=96, num_frames=25)
+    layout = model.check_size(height=96, width=96, num_frames=FRAMES)
     latents = torch.randn(1, model.latent_channels, layout.num_latents, 12, 12)
     window = layout.window(14, model.preview_length)
     times = []

@@ -21,13 +21,13 @@ from physplan.sandbox.world.phenomena import PHENOMENA, scene
 from physplan.sandbox.world.scene import Scene
 from physplan.video.sheets import Frames, contact_sheet
 
-# One sentence, three scenes; then what falls, what is drawn by a magnet, what spreads.
+# Short ones and stories: what melts, falls, runs over, topples, weighs, spreads.
 STORIES = (
-    ("ice", "tray"),
     ("ice", "cloth"),
-    ("ice", "glass"),
     ("drop", "crate"),
-    ("magnet", "nail"),
+    ("overflow", "glass"),
+    ("cascade", "cloth"),
+    ("balance", "apple"),
     ("ink", "water"),
 )
 METHODS = {"base": "base", "frame_guidance": "Frame Guidance", "physplan": "PhysPlan"}

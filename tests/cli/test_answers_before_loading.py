@@ -27,7 +27,7 @@ CASES = {
         ["plan", "--image", "ice.png", *PROMPT, "--preset", "paper"],
         "set GEMINI_API_KEY",
     ),
-    "a size the sandbox cannot make": ([*GENERATE, "--num-frames", "49"], "25 frames of 96 x 96"),
+    "a size the sandbox cannot make": ([*GENERATE, "--num-frames", "49"], "33 frames of 96 x 96"),
     "a missing device": ([*GENERATE, "--device", "cuda:1"], "There is no CUDA device here"),
 }
 SCRIPT = """

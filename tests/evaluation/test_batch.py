@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from ice import PROMPT, ice_on_a_tray
 from loopback import Answer, GeminiServer
 from physplan.calls.ledger import Ledger
 from physplan.cli import main
@@ -23,7 +24,6 @@ from physplan.evaluation.batch.jobs import Job, make_job, make_video_maker
 from physplan.evaluation.batch.rows import Row, read_rows
 from physplan.evaluation.batch.summary import Entry
 from physplan.evaluation.videos import probe
-from physplan.pipeline.demo import PROMPT, SCENES, first_frame
 from physplan.sandbox.components import WEIGHTS
 
 trained = pytest.mark.skipif(
@@ -35,7 +35,7 @@ QUICK = {"video.num_inference_steps": 2}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    first_frame("tray", SCENES["tray"]).save(tmp_path / "ice.png")
+    ice_on_a_tray().save(tmp_path / "ice.png")
     return tmp_path
 
 
@@ -169,7 +169,7 @@ def test_a_batch_is_made_shown_and_gone_on_with(folder: Path, capsys) -> None:
     assert lines["one"][1:4] == ["base", "0", "made"]
     assert lines["two"][1:4] == ["physplan", "0", "failed"]
     assert "1 of 2 made" in said.out
-    assert probe(out / "one.mp4").frames == 25
+    assert probe(out / "one.mp4").frames == 33
     gallery = (out / "index.html").read_text(encoding="utf-8")
     assert '<video src="one.mp4"' in gallery
     (report,) = re.findall(r'href="(cases/one-[^"]*/run/report\.html)"', gallery)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from ice import PROMPT, ice_on_a_tray
 from loopback import Answer, GeminiServer
 from physplan.calls.ledger import Ledger
 from physplan.errors import PhysPlanError
@@ -20,7 +21,6 @@ from physplan.evaluation.cost import read_runs
 from physplan.evaluation.money import open_total, total_settings
 from physplan.evaluation.preset_generator import use_preset
 from physplan.evaluation.videos import probe
-from physplan.pipeline.demo import PROMPT, SCENES, first_frame
 from physplan.sandbox.components import WEIGHTS
 from physplan.video.files import read_video
 
@@ -29,13 +29,13 @@ trained = pytest.mark.skipif(
     reason="the sandbox's weights are not trained yet",
 )
 STEPS = ("--set", "video.num_inference_steps=2")
-SLOW = (*STEPS, "--set", "video.fps=5", "--fps", 8)  # 25 frames in 5 s, shown at the benchmark's 8 FPS
+SLOW = (*STEPS, "--set", "video.fps=5", "--fps", 8)  # 33 frames in 6.6 s, shown at the benchmark's 8 FPS
 
 
 def write_physics_iq(root: Path, frames: Path, *, name: str = "{i:04d}_perspective-left_scene.mp4") -> Path:
     """descriptions.csv of 198 rows about the ice scene, and their switch frames."""
     frames.mkdir(parents=True)
-    first_frame("tray", SCENES["tray"]).save(frames / "0001_switch-frames_anyFPS_perspective-left_s1.png")
+    ice_on_a_tray().save(frames / "0001_switch-frames_anyFPS_perspective-left_s1.png")
     for i in range(2, 199):
         (frames / f"{i:04d}_switch-frames_anyFPS_perspective-left_s{i}.png").symlink_to(
             "0001_switch-frames_anyFPS_perspective-left_s1.png"
@@ -125,7 +125,7 @@ def test_videos_of_someone_else_are_not_overwritten(physics_iq, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--generate", "sandbox"), "25 frames at 8 a second, 3.12 s, but 5 s are wanted: ask for 40 frames"),
+        (("--generate", "sandbox"), "33 frames at 8 a second, 4.12 s, but 5 s are wanted: ask for 40 frames"),
         (
             ("--generate", "sandbox", "--method", "base", *SLOW[:-1], 7.5),
             "no whole number of frames: choose another rate",
@@ -168,7 +168,7 @@ def test_a_prompt_that_cannot_be_planned_fails_alone_and_is_named(tmp_path: Path
     )
     (tmp_path / "frames").mkdir()
     for n in (1, 2):
-        first_frame("tray", SCENES["tray"]).save(tmp_path / "frames" / f"first_frame_{n}.png")
+        ice_on_a_tray().save(tmp_path / "frames" / f"first_frame_{n}.png")
     schedule = "guidance.schedule={layout_steps: 1, guided_steps: 1, repeats: 1}"
     folders = ("--data", tmp_path / "data", "--first-frames", tmp_path / "frames", "--videos", tmp_path / "v")
     code, _, err = evaluate_command(
@@ -178,7 +178,7 @@ def test_a_prompt_that_cannot_be_planned_fails_alone_and_is_named(tmp_path: Path
     assert "1 of 2 cases failed, the first, 002, with:" in err
     assert "Traceback" not in err
     info = probe(tmp_path / "v" / "output_video_1.mp4")
-    assert (info.frames, info.fps) == (25, 8)
+    assert (info.frames, info.fps) == (33, 8)
     (run,) = read_runs([tmp_path / "v.cases"])
     assert run.method == "physplan"
     assert run.events > 0
@@ -192,7 +192,7 @@ def test_one_budget_holds_for_all_videos(tmp_path: Path, evaluate_command, monke
     (tmp_path / "data" / "prompts.json").write_text(json.dumps(prompts))
     (tmp_path / "frames").mkdir()
     for n in (1, 2):
-        first_frame("tray", SCENES["tray"]).save(tmp_path / "frames" / f"first_frame_{n}.png")
+        ice_on_a_tray().save(tmp_path / "frames" / f"first_frame_{n}.png")
     command = ("phygenbench", "--data", tmp_path / "data", "--first-frames", tmp_path / "frames")
     command += ("--videos", tmp_path / "v", "--generate", "sandbox", *STEPS)
     command += ("--set", "guidance.schedule={layout_steps: 1, guided_steps: 1, repeats: 1}")
@@ -256,7 +256,7 @@ def test_from_prompts_to_first_frames_to_videos(tmp_path: Path, evaluate_command
     captions = [PROMPT, "an ice cube melting"]
     (tmp_path / "data" / "prompts.json").write_text(json.dumps([{"caption": text} for text in captions]))
     encoded = io.BytesIO()
-    first_frame("tray", SCENES["tray"]).resize((192, 128), Image.Resampling.LANCZOS).save(encoded, "PNG")
+    ice_on_a_tray().resize((192, 128), Image.Resampling.LANCZOS).save(encoded, "PNG")
     folders = ("--data", tmp_path / "data", "--first-frames", tmp_path / "frames", "--videos", tmp_path / "v")
     with GeminiServer(lambda asked: Answer(images=(encoded.getvalue(),))) as server:
         monkeypatch.setenv("GEMINI_API_KEY", server.key)

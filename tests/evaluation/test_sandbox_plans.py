@@ -85,5 +85,5 @@ def test_a_video_is_made_from_such_a_plan(name):
     quick = {"video.num_inference_steps": 2, "guidance.schedule": {"repeats": [1], "travel": [1, 1]}}
     here = Setting(scene=scene_of("ice", "cloth"), config=SandboxStudy.of_preset(quick).config)
     video = make_video(here, Arm(name=name), seed=0)
-    assert video.shape == (25, 96, 96, 3)
+    assert video.shape == (33, 96, 96, 3)
     assert np.abs(video[0].astype(int) - np.asarray(here.picture)).mean() < 12

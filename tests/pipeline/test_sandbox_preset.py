@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from ice import PROMPT, ice_on_a_tray
 from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.pictures import to_tensor
 from physplan.pipeline import PhysPlan
-from physplan.pipeline.demo import PROMPT, SCENES, first_frame
+from physplan.pipeline.demo import SCENES, first_frame
 from physplan.sandbox.components import WEIGHTS
 from physplan.video.files import read_video
 
 trained = pytest.mark.skipif(
-    not all((WEIGHTS / part / "config.json").exists() for part in ("sight", "encoder", "video/transformer")),
+    not all((WEIGHTS / part / "config.json").exists() for part in ("sight", "encoder", "video/drawing")),
     reason="the sandbox's weights are not trained yet",
 )
 SHORT = {
@@ -27,20 +28,20 @@ SHORT = {
 @trained
 def test_a_guided_video_without_key_or_network(tmp_path: Path) -> None:
     pp = PhysPlan.from_preset("sandbox", **SHORT)
-    result = pp.generate(first_frame("tray", SCENES["tray"]), PROMPT, output_dir=tmp_path / "run")
-    assert result.video.shape == (25, 3, 96, 96)
+    result = pp.generate(ice_on_a_tray(), PROMPT, output_dir=tmp_path / "run")
+    assert result.video.shape == (33, 3, 96, 96)
     assert result.plan is not None
     assert "puddle" in str(result.plan.events[-1].graph.to_json())
     assert result.cost.usd == 0
-    first = to_tensor(first_frame("tray", SCENES["tray"]))
+    first = to_tensor(ice_on_a_tray())
     assert (result.video[0] - first).abs().mean() < 0.1
 
 
 @trained
 def test_a_size_that_the_sandbox_cannot_make() -> None:
     pp = PhysPlan.from_preset("sandbox", **SHORT)
-    with pytest.raises(PhysPlanError, match="25 frames of 96 x 96"):
-        pp.generate(first_frame("tray", 0), PROMPT, num_frames=49)
+    with pytest.raises(PhysPlanError, match="33 frames of 96 x 96"):
+        pp.generate(ice_on_a_tray(), PROMPT, num_frames=49)
 
 
 @trained
@@ -50,7 +51,7 @@ def test_the_quick_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["demo", "--quick", "-o", str(tmp_path)]) == 0
     assert "demo.png" in capsys.readouterr().out
     frames = read_video(tmp_path / "demo.mp4").frames
-    assert frames.shape == (25, 3, 2 * 2 * 104, 2 * 3 * 104)
+    assert frames.shape == (33, 3, 4 * 2 * 104, 4 * 3 * 104)
     assert len(list(tmp_path.rglob("report.html"))) == 6
 
 

@@ -4,30 +4,43 @@ from __future__ import annotations
 
 import torch
 
-from physplan.sandbox.models import departures
+from physplan.sandbox.models.departures import Spread, measure
+
+CHANNELS = 6
+SPREAD = Spread.of(torch.linspace(0.02, 0.3, CHANNELS), torch.linspace(0.2, 2.0, CHANNELS))
 
 
-def test_a_perfect_answer_gives_the_schedulers_velocity():
-    d, noise = torch.randn(2, 1, 24, 2, 3, 3, generator=torch.Generator().manual_seed(0))
-    alpha, sigma = 0.6, 0.8
-    r = alpha * d + sigma * noise
+def drawn(seed: int, *shape: int) -> torch.Tensor:
+    return torch.randn(1, CHANNELS, *shape, generator=torch.Generator().manual_seed(seed))
+
+
+def test_a_perfect_answer_is_the_departure():
+    d, r = drawn(0, 2, 3, 3), drawn(1, 2, 3, 3)
     nothing_kept = torch.full_like(d, -50.0)
-    answer = torch.cat([d / departures.SCALE, nothing_kept], dim=1)
-    torch.testing.assert_close(departures.velocity(answer, r, alpha, sigma), alpha * noise - sigma * d)
+    answer = torch.cat([d / SPREAD.scale, nothing_kept], dim=1)
+    torch.testing.assert_close(SPREAD.departure(answer, r, 0.6, 0.8), d)
 
 
-def test_what_is_kept_is_the_best_linear_guess_of_a_moving_cell():
-    generator = torch.Generator().manual_seed(1)
-    d = departures.MOVING**0.5 * torch.randn(1, 24, 8, 32, 32, generator=generator)
+def test_what_is_kept_is_the_best_linear_guess_of_a_moving_cell_in_every_channel():
+    d = SPREAD.moving.sqrt() * drawn(1, 8, 32, 32)
     alpha, sigma = 0.9, 0.436
-    r = alpha * d + sigma * torch.randn(d.shape, generator=generator)
+    r = alpha * d + sigma * drawn(2, 8, 32, 32)
     keep = torch.cat([torch.zeros_like(d), torch.full_like(d, 50.0)], dim=1)
-    error = (departures.departure(keep, r, alpha, sigma) - d).square().mean()
-    for factor in (0.95, 1.05):
-        assert error < (factor * departures.departure(keep, r, alpha, sigma) - d).square().mean()
+    guess = SPREAD.departure(keep, r, alpha, sigma)
+    error = (guess - d).square().mean(dim=(0, 2, 3, 4))
+    for factor in (0.93, 1.07):
+        assert (error < (factor * guess - d).square().mean(dim=(0, 2, 3, 4))).all()
 
 
 def test_without_noise_towards_the_end_the_input_is_kept():
-    d = torch.randn(1, 24, 1, 4, 4, generator=torch.Generator().manual_seed(2))
+    d = drawn(2, 1, 4, 4)
     keep = torch.cat([torch.zeros_like(d), torch.full_like(d, 50.0)], dim=1)
-    torch.testing.assert_close(departures.departure(keep, d, 1.0, 0.0), d)
+    torch.testing.assert_close(SPREAD.departure(keep, d, 1.0, 0.0), d)
+
+
+def test_the_spread_is_measured_over_all_cells_and_over_busy_ones():
+    departed = torch.zeros(1, CHANNELS, 2, 4, 4)
+    departed[:, :, :, :2] = SPREAD.moving.sqrt()
+    overall, moving = measure(departed)
+    torch.testing.assert_close(moving, SPREAD.moving.flatten())
+    torch.testing.assert_close(overall, SPREAD.moving.flatten() / 2)

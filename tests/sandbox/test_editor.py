@@ -66,6 +66,18 @@ def test_what_no_edit_names_looks_as_before(name: str, variant: str) -> None:
                 assert np.median(difference[first.masks[id].numpy()]) < 0.03, (index, id)
 
 
+def test_what_is_behind_something_stays_hidden() -> None:
+    """The ball that stopped behind the carton is neither where it was nor before the carton."""
+    _, _, clip, first = setting("behind", "stopped")
+    drawn = pixels(SandboxEditor().edit(request("behind", "stopped", 1)))
+    carton, ball = (
+        next(mask.numpy() for id, mask in first.masks.items() if id.startswith(category))
+        for category in ("carton", "ball")
+    )
+    assert np.abs(drawn - clip.frames[0] / 255.0)[carton].mean() < 0.01
+    assert np.abs(drawn - clip.frames[-1] / 255.0)[ball].mean() < 0.05
+
+
 def test_truth_editor_gives_the_simulated_frame() -> None:
     world, chain, clip, _ = setting("ice", "tray")
     drawn = np.asarray(TruthEditor(world).edit(request("ice", "tray", 1)))

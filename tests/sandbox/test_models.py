@@ -10,11 +10,12 @@ import torch
 from PIL import Image
 
 from physplan.errors import PhysPlanError
-from physplan.sandbox.models.autoencoder import FrameGroupAutoencoder
+from physplan.sandbox.models.autoencoder import FrameAutoencoder
+from physplan.sandbox.models.drawing import DrawingNet
+from physplan.sandbox.models.outline import OutlineNet, enlarge, shrink
 from physplan.sandbox.models.sight import group_instances
 from physplan.sandbox.models.text import build_text_encoder, build_tokenizer, encode_prompts
-from physplan.sandbox.train.__main__ import save, save_video
-from physplan.sandbox.train.video import build_transformer
+from physplan.sandbox.train.__main__ import save, save_words
 from physplan.sandbox.video import SandboxVideo
 from physplan.sandbox.world.phenomena import PHENOMENA
 from physplan.video.protocol import VideoModel
@@ -26,8 +27,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> SandboxVideo:
     """Untrained, saved and loaded as the trained one is."""
     folder: Path = tmp_path_factory.mktemp("video")
     torch.manual_seed(0)
-    save(FrameGroupAutoencoder(), folder / "autoencoder")
-    save_video(build_transformer(), folder)
+    save(FrameAutoencoder(), folder / "autoencoder")
+    save(OutlineNet(), folder / "outline")
+    save(DrawingNet(), folder / "drawing")
+    save_words(folder)
     return SandboxVideo.from_pretrained(folder)
 
 
@@ -37,7 +40,7 @@ def prepared(model: SandboxVideo, steps: int = 2):
         prompt="the ball drops",
         height=96,
         width=96,
-        num_frames=25,
+        num_frames=33,
         num_inference_steps=steps,
         guidance_scale=2.0,
         generator=torch.Generator().manual_seed(0),
@@ -48,14 +51,14 @@ def test_it_is_a_video_model_and_samples(model: SandboxVideo) -> None:
     assert isinstance(model, VideoModel)
     conditioning = prepared(model)
     video = model.decode(sample(model, conditioning), conditioning.layout)
-    assert video.shape == (25, 3, 96, 96)
+    assert video.shape == (33, 3, 96, 96)
     assert torch.isfinite(video).all()
 
 
-@pytest.mark.parametrize("frame", [0, 1, 3, 4, 5, 8, 9, 13, 24])
+@pytest.mark.parametrize("frame", [0, 1, 3, 4, 5, 8, 9, 13, 32])
 def test_a_window_shows_exactly_the_frame_of_the_full_decode(model: SandboxVideo, frame: int) -> None:
-    layout = model.check_size(height=96, width=96, num_frames=25)
-    latents = torch.randn(1, 24, 7, 12, 12, generator=torch.Generator().manual_seed(1))
+    layout = model.check_size(height=96, width=96, num_frames=33)
+    latents = torch.randn(1, 132, 33, 16, 16, generator=torch.Generator().manual_seed(1))
     window = layout.window(frame, model.preview_length, model.preview_mode)
     with torch.no_grad():
         shown = model.decode_window(latents[:, :, window.latents], window)
@@ -63,34 +66,81 @@ def test_a_window_shows_exactly_the_frame_of_the_full_decode(model: SandboxVideo
 
 
 def test_a_pixel_of_a_window_moves_its_own_latent_only(model: SandboxVideo) -> None:
-    layout = model.check_size(height=96, width=96, num_frames=25)
-    latents = torch.randn(1, 24, 7, 12, 12).requires_grad_()
+    layout = model.check_size(height=96, width=96, num_frames=33)
+    latents = torch.randn(1, 132, 33, 16, 16).requires_grad_()
     window = layout.window(14, model.preview_length)
     model.decode_window(latents[:, :, window.latents], window)[:, 40:56, 40:56].sum().backward()
     reached = latents.grad.abs().sum(dim=(0, 1, 3, 4)) > 0
     assert reached.nonzero().flatten().tolist() == [layout.latent_index(14)]
 
 
+def test_the_two_networks_take_turns_at_the_noise_that_is_theirs(model: SandboxVideo) -> None:
+    asked: list[str] = []
+    hooks = [
+        network.register_forward_hook(lambda *_, name=name: asked.append(name))
+        for name, network in zip(("outline", "drawing"), model.denoisers, strict=True)
+    ]
+    sample(model, prepared(model, steps=10))
+    for hook in hooks:
+        hook.remove()
+    assert asked == ["outline"] * 4 + ["drawing"] * 6  # the first steps are 999, 899, 799, 699 and 599
+
+
+def test_an_outline_is_the_mean_of_its_block_and_leaves_the_picture_alone() -> None:
+    small = torch.randn(1, 2, 3, 4, 4, generator=torch.Generator().manual_seed(0))
+    large = enlarge(small)
+    assert large.shape == (1, 2, 7, 8, 8)
+    assert not large[:, :, 0].any()
+    torch.testing.assert_close(shrink(large), small)
+
+
 def test_other_sizes_are_refused_with_the_one_it_makes(model: SandboxVideo) -> None:
-    with pytest.raises(PhysPlanError, match="25 frames of 96 x 96"):
-        model.check_size(height=128, width=96, num_frames=25)
+    with pytest.raises(PhysPlanError, match="33 frames of 96 x 96"):
+        model.check_size(height=128, width=96, num_frames=33)
 
 
 def test_a_folder_without_weights_says_how_to_train_them(tmp_path: Path) -> None:
-    with pytest.raises(PhysPlanError, match=r"physplan.sandbox.train video"):
+    with pytest.raises(PhysPlanError, match=r"physplan.sandbox.train"):
         SandboxVideo.from_pretrained(tmp_path)
 
 
-def test_the_autoencoder_starts_at_the_quality_of_principal_components() -> None:
-    torch.manual_seed(0)
-    coarse = torch.rand(40, 12, 12, 12)
-    groups = torch.nn.functional.interpolate(coarse, size=(96, 96), mode="bilinear") * 2 - 1
-    autoencoder = FrameGroupAutoencoder()
+def moving_video() -> torch.Tensor:
+    """[1, 3, 5, 96, 96] in [-1, 1]: a smooth picture, and noise in a corner of the later frames."""
+    generator = torch.Generator().manual_seed(2)
+    picture = torch.nn.functional.interpolate(torch.rand(1, 3, 12, 12, generator=generator), (96, 96)) * 2 - 1
+    video = picture.unsqueeze(2).repeat(1, 1, 5, 1, 1)
+    video[:, :, 1:, :48, :48] = torch.rand(1, 3, 4, 48, 48, generator=generator) * 2 - 1
+    return video
+
+
+def test_before_training_the_still_part_is_lossless_and_the_rest_coarse(model: SandboxVideo) -> None:
+    video, autoencoder = moving_video(), model.codec.autoencoder
     with torch.no_grad():
-        before = (autoencoder.decoder(autoencoder.encoder(groups)) - groups).square().mean()
-        autoencoder.start_from_principal_components(groups)
-        after = (autoencoder.decoder(autoencoder.encoder(groups)) - groups).square().mean()
-    assert after < 0.35 * before
+        decoded = autoencoder.decode(autoencoder.encode(video))
+    torch.testing.assert_close(decoded[..., 48:, :], video[..., 48:, :], rtol=0, atol=1e-4)
+    assert (decoded - video)[:, :, 1:, :48, :48].abs().mean() > 0.1
+
+
+def test_patterns_are_ordered_by_what_they_hold_and_lose_nothing() -> None:
+    torch.manual_seed(0)
+    blocks = torch.randn(4000, 108) * torch.linspace(2, 0.1, 108)
+    autoencoder = FrameAutoencoder()
+    autoencoder.start_from_principal_components(blocks, departures=blocks)
+    held = (blocks @ autoencoder.patterns.T).square().mean(dim=0)
+    assert (held[:-1] >= held[1:]).all()
+    video = moving_video()
+    whole = autoencoder.analyse(video)
+    torch.testing.assert_close(whole.square().sum(), video.square().sum(), rtol=1e-4, atol=0)
+
+
+def test_whatever_the_network_says_the_picture_behind_the_drawn_channels_stays(model: SandboxVideo) -> None:
+    conditioning = prepared(model)
+    latents = sample(model, conditioning)
+    known, picture = slice(model.codec.drawn, None), conditioning.inputs["picture"]
+    torch.testing.assert_close(
+        latents[:, known], picture[:, known].expand_as(latents[:, known]), rtol=0, atol=1e-4
+    )
+    assert not torch.allclose(latents[:, 0], picture[:, 0], atol=1e-2)
 
 
 def test_every_prompt_of_the_world_has_words_of_its_own() -> None:
@@ -110,3 +160,21 @@ def test_pixels_that_point_to_two_middles_are_two_objects() -> None:
     offsets = np.stack([middle - cols, 47.5 - rows]) / 96
     found = group_instances(mask, offsets, smallest=12)
     assert sorted(int(f.sum()) for f in found) == [320, 320]
+
+
+def test_a_few_pixels_that_vote_for_the_twin_stay_with_the_object_they_touch() -> None:
+    mask = np.zeros((96, 96), dtype=bool)
+    mask[40:56, 20:60] = True
+    rows, cols = np.indices(mask.shape)
+    wrong = (rows >= 53) & (cols >= 50)  # the lower right corner of the right square
+    middle = np.where((cols < 40) | wrong, 29.5, 49.5)
+    found = group_instances(mask, np.stack([middle - cols, 47.5 - rows]) / 96, smallest=12)
+    assert sorted(int(f.sum()) for f in found) == [320, 320]
+
+
+def test_an_object_seen_on_both_sides_of_something_stays_one() -> None:
+    mask = np.zeros((96, 96), dtype=bool)
+    mask[40:56, 20:28] = mask[40:56, 36:44] = True
+    rows, cols = np.indices(mask.shape)
+    found = group_instances(mask, np.stack([31.5 - cols, 47.5 - rows]) / 96, smallest=12)
+    assert [int(f.sum()) for f in found] == [256]

@@ -9,7 +9,7 @@ import torch
 from physplan.graph import Edge, StateGraph
 from physplan.perception import Instance
 from physplan.sandbox.arrangement import Place, spatial_relations
-from physplan.sandbox.parser import color_name, parse_picture
+from physplan.sandbox.parser import color_name, parse_picture, whole
 from physplan.sandbox.truth import true_graph
 from physplan.sandbox.world.phenomena import PHENOMENA, scene, scenes
 from physplan.sandbox.world.scene import Scene
@@ -64,6 +64,19 @@ def test_a_hidden_foot_still_stands_on_the_table() -> None:
     graph = parse_picture(image, segmenter=eyes, depth=eyes)
     table = next(node.id for node in graph.nodes if node.category == "table")
     assert all(Edge(table, "support", node.id) in graph for node in graph.nodes if node.category == "vase")
+
+
+def test_a_ball_is_whole_and_a_jug_without_its_handle() -> None:
+    """What a carton hides of a ball is known by its height; water is between a jug's walls only."""
+    for name, variant, key in (("behind", "twins", "twin"), ("overflow", "jug", "jug")):
+        world = scene("validation", 2, phenomenon=name, variant=variant)
+        mask = world.render(only=[0]).mask(key)
+        sprite = next(s for s in world.sprites() if s.object == key)
+        x, w = float(np.ravel(sprite.x)[0]), float(sprite.w)
+        columns = np.nonzero(mask)[1]
+        assert abs(columns.max() + 1 - columns.min() - w) > 2, "it is not seen whole, or with a handle"
+        left, _, right, _ = whole(mask, sprite.category)
+        assert (left, right) == pytest.approx((x - w / 2, x + w / 2), abs=1.6)
 
 
 def test_specks_and_an_empty_segmentation_are_survived() -> None:

@@ -10,19 +10,20 @@ from physplan.graph import EventChain
 from physplan.reasoning import PlanRecord, make_reasoner, plan
 from physplan.sandbox.reasoner import NotInTheSandbox, SandboxReasoner
 from physplan.sandbox.truth import true_chain
-from physplan.sandbox.world.phenomena import scene, scenes
+from physplan.sandbox.world.phenomena import one_of_each, scene
+from physplan.sandbox.world.render import FRAMES
 from physplan.sandbox.world.scene import Scene
 from world_oracle import Oracle
 
 
-def planned(world: Scene, prompt: str | None = None, frames: int = 25) -> EventChain:
+def planned(world: Scene, prompt: str | None = None, frames: int = FRAMES) -> EventChain:
     oracle = Oracle()
     picture = Image.fromarray(oracle.show(world).frames[0])
     return plan(SandboxReasoner(segmenter=oracle, depth=oracle), picture, prompt or world.prompt, frames)
 
 
 def test_with_perfect_masks_the_plan_is_the_true_chain() -> None:
-    for world in scenes("validation", 25):
+    for world in one_of_each("validation", 5):
         chain, truth = planned(world), true_chain(world)
         chain.verify()
         assert [e.edits for e in chain.events] == [e.edits for e in truth.events], world.name
@@ -30,12 +31,12 @@ def test_with_perfect_masks_the_plan_is_the_true_chain() -> None:
 
 
 def test_every_answer_is_accepted_at_the_first_attempt_with_its_own_instruction() -> None:
-    for world in scenes("validation", 25):
+    for world in one_of_each("validation", 5):
         oracle = Oracle()
         record = PlanRecord()
         picture = Image.fromarray(oracle.show(world).frames[0])
         chain = plan(
-            SandboxReasoner(segmenter=oracle, depth=oracle), picture, world.prompt, 25, record=record
+            SandboxReasoner(segmenter=oracle, depth=oracle), picture, world.prompt, FRAMES, record=record
         )
         assert len(record.attempts) == len(chain.events), world.name
         assert set(chain.provenance["instructions"]) == {"sandbox"}, world.name
@@ -57,7 +58,7 @@ def test_the_same_words_give_another_plan_in_another_scene() -> None:
 
 def test_other_numbers_of_frames_move_the_anchors_only() -> None:
     world = scene("validation", 8)
-    short, long = planned(world).anchors, planned(world, frames=49).anchors
+    short, long = planned(world).anchors, planned(world, frames=2 * FRAMES - 1).anchors
     assert all(abs(b - 2 * a) <= 1 for a, b in zip(short, long, strict=True))
 
 

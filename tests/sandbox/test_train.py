@@ -15,7 +15,8 @@ import pytest
 import torch
 from torch import nn
 
-from physplan.sandbox.train import autoencoder, encoder, loop, sight, video
+from physplan.sandbox.models.autoencoder import FrameAutoencoder
+from physplan.sandbox.train import autoencoder, encoder, finish, loop, sight, video
 from physplan.sandbox.train.__main__ import save
 from physplan.sandbox.train.loop import TrainConfig, train
 
@@ -44,11 +45,19 @@ def test_a_short_run_of_each_picture_model_learns(folder: Path) -> None:
     assert falls(figures["curve"])
 
 
-def test_a_short_run_of_the_video_model_learns(folder: Path) -> None:
+def test_a_short_run_of_the_video_model_learns_and_the_decoder_finishes_on_it(folder: Path) -> None:
     frozen, _ = autoencoder.run(folder, config=replace(SHORT, steps=20), clips=12)
     save(frozen, folder / "autoencoder")
-    _, figures = video.run(folder, folder / "autoencoder", config=replace(SHORT, batch=2), clips=12)
-    assert falls(figures["curve"])
+    gentle = replace(SHORT, learning_rate=4e-4, steps=24, batch=8)
+    for part in ("outline", "drawing"):
+        model, figures = video.run(part, folder, folder / "autoencoder", config=gentle, clips=12)
+        assert falls(figures["curve"]), part
+        save(model, folder / part)
+    model, figures = finish.run(folder, folder, config=SHORT, clips=12)
+    assert len(figures["curve"]) == 3
+    before = FrameAutoencoder.from_pretrained(folder / "autoencoder", torch_dtype=torch.float32)
+    assert torch.equal(model.patterns, before.patterns)  # latents stay what they were
+    assert not torch.equal(model.draw[0].weight, before.draw[0].weight)
 
 
 def toy(folder: Path, steps: int) -> nn.Module:

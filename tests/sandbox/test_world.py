@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from physplan.sandbox.world.phenomena import DOMAINS, PHENOMENA, scene, scenes
+from physplan.errors import PhysPlanError
+from physplan.sandbox.world.phenomena import DOMAINS, PHENOMENA, SUBSETS, scene, scenes
 from physplan.sandbox.world.scene import Meddling
 
 KINDS = [(p.name, v) for p in PHENOMENA.values() for v in p.variants]
@@ -60,6 +61,17 @@ def test_distractors_stay_as_they_are_unless_meddled_with() -> None:
             assert all(np.ndim(getattr(sprites[key], v)) == 0 for v in ("x", "y", "w", "h", "alpha"))
 
 
+def test_stories_crowd_the_table_with_twins_among_them() -> None:
+    crowds = [len(chosen.distractors) for chosen in scenes("test", 60, subset="stories")]
+    assert max(crowds) >= 4
+    assert min(crowds) >= 1
+    kinds = [
+        [s.category for s in chosen.distractors.values()] for chosen in scenes("test", 60, subset="stories")
+    ]
+    assert any(len(set(found)) < len(found) for found in kinds)
+    assert all(len(chosen.distractors) <= 3 for chosen in scenes("test", 60, subset="short"))
+
+
 @pytest.mark.parametrize("how", Meddling.HOWS)
 def test_meddling_changes_its_target_and_nothing_before_it_starts(how: str) -> None:
     chosen = next(s for s in scenes("train", 50) if s.distractors)
@@ -85,3 +97,21 @@ def test_pictures_of_any_size_show_the_same_scene() -> None:
     small, large = chosen.render(size=96, only=[0]).frames[0], chosen.render(size=192, only=[0]).frames[0]
     shrunk = large.reshape(96, 2, 96, 2, 3).mean(axis=(1, 3))
     assert np.abs(shrunk - small).mean() < 3
+
+
+def test_the_subset_of_short_phenomena_keeps_its_numbers() -> None:
+    names = [(s.phenomenon.name, s.variant) for s in scenes("test", 50, subset="short")]
+    assert names[:5] == [
+        ("drop", "crate"),
+        ("drop", "table"),
+        ("push", "tall"),
+        ("push", "squat"),
+        ("dominoes", "row"),
+    ]
+    assert names[:25] == names[25:]
+    assert {name for name, _ in names} == {p.name for p in SUBSETS["short"]}
+
+
+def test_an_unknown_subset_is_refused_in_a_sentence() -> None:
+    with pytest.raises(PhysPlanError, match="no subset 'long' of scenes: choose all, short, stories"):
+        scene("test", 0, subset="long")

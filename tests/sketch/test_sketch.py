@@ -131,6 +131,20 @@ def test_a_thing_that_ends_half_hidden_keeps_its_shape() -> None:
     assert shown[len(shown) // 2] > 0.8 * shown[0]
 
 
+def test_a_thing_that_ends_behind_another_goes_there_and_is_hidden() -> None:
+    chain = chain_of(
+        ["ball#1", "vase#3"],
+        (["ball#1"], [Link("vase#3", "in front of", "ball#1")], [motion("ball#1", "linear")]),
+    )
+    places = {"ball#1": (8, 40, 18, 50), "vase#3": (36, 36, 50, 58)}
+    found = evidence(seen(places, NEAR), seen({"vase#3": places["vase#3"]}, NEAR))
+    sketch = make_sketch(chain, found)
+    halfway = centre(sketch.frames[chain.events[0].anchor // 2], COLOURS["ball"])
+    assert 20 < halfway[0] < 34
+    assert area(sketch.frames[-1], COLOURS["ball"]) == 0
+    assert not sketch.notes
+
+
 def test_spawned_things_grow_and_consumed_ones_fade() -> None:
     chain = chain_of(
         ["ball#1", "vase#3"],

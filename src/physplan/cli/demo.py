@@ -20,9 +20,10 @@ examples:
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "demo",
-        help="three ice cubes melt, each as its place lets it: base model and PhysPlan side by side",
-        description="The same words and three scenes: the water stays in the tray, soaks into the cloth, "
-        "joins the water in the glass. The base model beside PhysPlan, on a CPU, no key, no download.",
+        help="a tap that nobody closes, in three scenes: base model and PhysPlan side by side",
+        description="The same words and three scenes: the glass runs over and the water carries a paper "
+        "boat away, the boat on a stone stays, a jug holds it all. The base model beside PhysPlan, on a CPU, "
+        "no key, no download.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

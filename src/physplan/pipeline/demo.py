@@ -1,4 +1,4 @@
-"""The teaser of the paper in the small world: one sentence, three scenes, the base model beside PhysPlan."""
+"""One sentence, three scenes, three stories in the small world; the base model beside PhysPlan."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from physplan.pipeline.pipeline import PhysPlan, Result
 from physplan.runs import layout
 from physplan.video.files import write_video
 from physplan.video.sheets import Frames, contact_sheet
+from physplan.video.watching import SIDE, to_watch
 
-PROMPT = "an ice cube melting in the sun"
-SCENES = {"tray": 0, "cloth": 1, "glass": 2}  # variant of the world's ice scenes: number of the scene
+PROMPT = "nobody closes the tap"
+SCENES = {"glass": 0, "stone": 1, "jug": 2}  # variant of the world's scenes of a tap: number of the scene
 QUICK = {
     "video.num_inference_steps": 10,
     "guidance.schedule": {"layout_steps": 2, "guided_steps": 6, "repeats": 2},
 }
 METHODS = {"base": "base model", "physplan": "PhysPlan"}
-ENLARGED = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ def first_frame(variant: str, number: int) -> Image.Image:
     from physplan.sandbox import samples
     from physplan.sandbox.world.phenomena import scene
 
-    return samples.first_frame(scene("test", number, phenomenon="ice", variant=variant))
+    return samples.first_frame(scene("test", number, phenomenon="overflow", variant=variant))
 
 
 def grid(made: dict[tuple[str, str], Result]) -> Tensor:
@@ -80,4 +80,4 @@ def grid(made: dict[tuple[str, str], Result]) -> Tensor:
     for method in METHODS:
         videos: list[Any] = [made[variant, method].video for variant in SCENES]
         rows.append(torch.cat([F.pad(video, (4, 4, 4, 4), value=1.0) for video in videos], dim=-1))
-    return F.interpolate(torch.cat(rows, dim=-2), scale_factor=ENLARGED, mode="nearest")
+    return to_watch(torch.cat(rows, dim=-2), side=2 * SIDE)

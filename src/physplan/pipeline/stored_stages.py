@@ -38,6 +38,7 @@ from physplan.video.decoding import load_latents, save_latents
 from physplan.video.files import write_video
 from physplan.video.given import GivenFrame
 from physplan.video.sheets import Frames, contact_sheet
+from physplan.video.watching import to_watch
 
 Made = tuple[list[Path], list[str]]  # files, notes
 
@@ -280,12 +281,10 @@ def _video(run: Run) -> Made:
 def _write_video(run: Run, frames: Tensor) -> Made:
     shown = _as_given(run, frames)
     origin = origin_of(run, shown)
-    video, exact = (
-        run.folder / layout.VIDEO,
-        run.folder / layout.EXACT_VIDEO,
-    )  # without loss: what is measured
-    for path in (video, exact):
-        write_told(path, shown, origin)
+    video, exact = run.folder / layout.VIDEO, run.folder / layout.EXACT_VIDEO
+    # One to look at, one without loss: what is measured must be neither the codec's nor the enlargement's.
+    for path, pixels in ((video, to_watch(shown)), (exact, shown)):
+        write_told(path, pixels, origin)
     strip = run.folder / layout.STRIP
     rows: list[tuple[str, Frames]] = [("video", shown)]
     if run.inputs.method != STORYBOARD and (run.folder / layout.SKETCH).exists():

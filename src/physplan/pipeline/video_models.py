@@ -117,12 +117,12 @@ class Embedded:
     values: Mapping[str, Any] = {
         "height": 96,
         "width": 96,
-        "num_frames": 25,
+        "num_frames": 33,
         "fps": 8,
-        "num_inference_steps": 20,
+        "num_inference_steps": 14,
         "guidance_scale": 1.0,
         "use_dynamic_cfg": False,
-        "eta": 1.0,
+        "eta": 0.5,
         "dtype": "fp32",
     }
 

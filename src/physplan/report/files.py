@@ -79,9 +79,11 @@ class RunFiles:
     def frames(self) -> Tensor | None:
         if not self.has("video"):
             return None
-        frames = layout.load_video(self.folder.path, layout.VIDEO).frames
+        exact = (self.folder / layout.EXACT_VIDEO).exists()
+        name = layout.EXACT_VIDEO if exact else layout.VIDEO
+        frames = layout.load_video(self.folder.path, name).frames
         if self.chain is not None and max(self.chain.anchors) >= len(frames):
-            raise self._unfit(layout.VIDEO)
+            raise self._unfit(name)
         return frames
 
     @cached_property

@@ -14,7 +14,10 @@ MIDDLE = (0.35, 0.85)  # depths of the row in which things act on each other
 TOUCHING, NEAR = 0.015, 0.10  # gaps between two things on one support
 DEPTH_STEP = 0.1
 OVERLAP = 0.15  # of the smaller box, for one thing to be in front of another
-ASIDE = 0.02  # how far two boxes may reach into each other and still be side by side
+ASIDE = 0.03  # how far two boxes may reach into each other and still be side by side
+
+DISHES = ("pan",)  # parts of something that hold things all the same
+LARGE = 0.16  # of the picture's width, from which on a weight is called large
 
 Triple = tuple[str, str, str]
 
@@ -48,8 +51,11 @@ def spatial_relations(places: Sequence[Place], physical: Sequence[Triple], table
     middle = [p for p in places if p.id != table and (p.in_middle or (p.id not in held and p.near > SKY))]
     standing = [p for p in middle if held.get(p.id) == (table, "support")]
     air = [p for p in middle if p.id not in held]
-    above = dict(_above(air, standing, table))
-    found: set[Triple] = {(a, "above", b) for a, b in above.items()}
+    dishes = [p for p in middle if p.category in DISHES]
+    above = dict(_above(air, [*dishes, *standing], table))
+    found: set[Triple] = {(a, "above", b) for a, b in above.items()} | set(_neighbours(dishes))
+    for below in {b for b in above.values() if b != table}:
+        found |= set(_neighbours([p for p in air if above.get(p.id) == below]))
     for sky in (p for p in places if p.near <= SKY and p.id not in held and p.id != table):
         found |= {_ordered(sky, p) for p in standing}
     for part in (p for p in middle if held.get(p.id, ("", ""))[1] == "attachment"):
@@ -118,6 +124,17 @@ def _covered(a: Place, b: Place) -> float:
 def level_words(share: float) -> str:
     """How full a vessel is: `share` is the water's height over the vessel's."""
     return "half full" if share < 0.53 else "well filled"
+
+
+def weight_words(width: float) -> str:
+    return "large" if width > LARGE else "small"
+
+
+def tilt_words(slope: float) -> str:
+    """Of a beam; `slope` is how far it falls per unit to the right."""
+    if abs(slope) < 0.06:
+        return "level"
+    return "tipped to the right" if slope > 0 else "tipped to the left"
 
 
 def block_words(width: float, height: float) -> str:

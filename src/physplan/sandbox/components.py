@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
 from physplan.errors import PhysPlanError
-from physplan.perception.dinov2 import DINOv2
 from physplan.sandbox.models.sight import SandboxDepth, SandboxSegmenter, SightNet
-from physplan.sandbox.video import SandboxVideo
+
+if TYPE_CHECKING:  # who only looks need not wait for the video model's libraries
+    from physplan.perception.dinov2 import DINOv2
+    from physplan.sandbox.video import SandboxVideo
 
 WEIGHTS = Path(__file__).parent / "weights"
 
 
 @cache
 def load_video() -> SandboxVideo:
+    from physplan.sandbox.video import SandboxVideo
+
     return SandboxVideo.from_pretrained(WEIGHTS / "video")
 
 
 @cache
 def load_encoder() -> DINOv2:
+    from physplan.perception.dinov2 import DINOv2
+
     return DINOv2.from_pretrained(_folder("encoder"))
 
 

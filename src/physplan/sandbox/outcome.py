@@ -17,6 +17,7 @@ from physplan.sandbox.world.scene import Scene
 
 DIFFERS = 0.10  # two outcomes differ at a pixel when their colours do by this much
 CHANGED = 0.07  # an object has changed when its pixels have by this much, on average, in any late frame
+LEAST = 24  # so many pixels, over all frames, have to differ for an event to be judged by them
 LATE = 8  # changes are looked for in the last frames
 
 Video = NDArray[Any]  # [T, H, W, 3] in [0, 1]
@@ -62,27 +63,28 @@ def judge(scene: Scene, video: Video, *, uninvolved: tuple[str, ...] | None = No
 def judge_events(scene: Scene, video: Video, anchors: Sequence[int]) -> list[bool | None]:
     """Per event, whether the video is nearest to the plausible outcome between the anchor before and its own.
 
-    None where the outcomes do not differ yet.
+    None where the outcomes do not differ yet, or where what differs is out of sight.
     """
     clips = {name: scene.render(name).frames / np.float32(255) for name in scene.outcomes}
     verdicts: list[bool | None] = []
     for start, end in pairwise((0, *anchors)):
         part = slice(start + 1, end + 1)
-        distances = outcome_distances(video[part], {name: clip[part] for name, clip in clips.items()})
+        shown = {name: clip[part] for name, clip in clips.items()}
+        distances = outcome_distances(video[part], shown, least=LEAST)
         known = not np.isnan(list(distances.values())).any()
         verdicts.append(min(distances, key=distances.__getitem__) == scene.plausible if known else None)
     return verdicts
 
 
-def outcome_distances(video: Video, outcomes: Mapping[str, Video]) -> dict[str, float]:
+def outcome_distances(video: Video, outcomes: Mapping[str, Video], *, least: int = 1) -> dict[str, float]:
     """Mean squared distance to each outcome, over the pixels and frames where the outcomes differ.
 
-    NaN where they never do.
+    NaN where they do at fewer than `least`.
     """
     smooth = {name: _soften(clip) for name, clip in outcomes.items()}
     stack = np.stack(list(smooth.values()))
     differs = (stack.max(axis=0) - stack.min(axis=0)).max(axis=-1) > DIFFERS
-    if not differs.any():
+    if differs.sum() < least:
         return dict.fromkeys(outcomes, float("nan"))
     seen = _soften(video)[differs]
     return {name: float(np.square(seen - clip[differs]).mean()) for name, clip in smooth.items()}

@@ -14,7 +14,16 @@ from torch import Tensor
 
 from physplan.graph import Edge, Node, StateGraph
 from physplan.perception import DepthEstimator, Instance, Segmenter
-from physplan.sandbox.arrangement import Place, Triple, block_words, level_words, spatial_relations
+from physplan.sandbox.arrangement import (
+    DISHES,
+    Place,
+    Triple,
+    block_words,
+    level_words,
+    spatial_relations,
+    tilt_words,
+    weight_words,
+)
 from physplan.sandbox.rules import TABLE, load_rules
 from physplan.sandbox.world.categories import CATEGORIES
 from physplan.sandbox.world.sprites import PALETTE
@@ -30,6 +39,12 @@ STRAY = 0.04  # of a mask
 EDGE = 0.035  # of the picture's height
 ATTACHED = 0.08  # how far a part may be from its whole
 SAME_DEPTH = 0.15  # farther apart in depth, one does not hold the other
+ROUND = ("ball",)  # as wide as they are high, even where a part is hidden
+PARTLY = 0.15  # of its height: a ball that is narrower by so much is not seen whole
+HANDLED = ("jug",)  # their handle is not part of the room inside
+BODY = 0.6  # of its height: a handle's columns are lower
+BEAMS = ("seesaw", "balance")
+BARE = (0.15, 0.40)  # of a beam's length, between which its upper edge can be seen
 LOWER_PART = {"plant": 0.3}  # where the colour is told: of a plant, by its pot
 SEE_THROUGH = {"pane": 0.6}  # opacity: the rest is the background's colour
 
@@ -125,18 +140,31 @@ def physical_relations(seen: Sequence[Seen]) -> Iterator[Triple]:
 
 
 def _place(id: str, category: str, mask: Mask, nearness: Picture) -> Place:
-    rows, columns = np.nonzero(mask)
     height, width = mask.shape
-    box = (
-        columns.min() / width,
-        rows.min() / height,
-        (columns.max() + 1) / width,
-        (rows.max() + 1) / height,
-    )
-    left, top, right, bottom = (float(edge) for edge in box)
+    left, top, right, bottom = whole(mask, category)
     return Place(
-        id=id, category=category, box=(left, top, right, bottom), near=float(np.median(nearness[mask]))
+        id=id,
+        category=category,
+        box=(left / width, top / height, right / width, bottom / height),
+        near=float(np.median(nearness[mask])),
     )
+
+
+def whole(mask: Mask, category: str) -> tuple[float, float, float, float]:
+    """The box (left, top, right, bottom) of a thing in pixels: of a jug without its handle, of a ball with
+    the side that something nearer hides."""
+    rows, columns = np.nonzero(mask)
+    if category in HANDLED:
+        heights = np.bincount(columns, minlength=mask.shape[1])
+        columns = np.flatnonzero(heights >= BODY * heights.max())
+    left, right = float(columns.min()), float(columns.max() + 1)
+    top, bottom = float(rows.min()), float(rows.max() + 1)
+    hidden = (bottom - top) - (right - left)
+    if category in ROUND and hidden > PARTLY * (bottom - top):
+        # Where it is hidden, its outline is cut off straight.
+        cut_left = (columns == columns.min()).sum() > (columns == columns.max()).sum()
+        left, right = (left - hidden, right) if cut_left else (left, right + hidden)
+    return left, top, right, bottom
 
 
 def _labels(seen: Sequence[Seen]) -> NDArray[np.int64]:
@@ -176,7 +204,7 @@ def _vote(thing: Seen, below: Sequence[Place | None]) -> Iterator[str | None]:
 
     Slivers of wall or table between two outlines do not count; parts of something hold nothing.
     """
-    parts = load_rules().attached
+    parts = load_rules().attached.keys() - set(DISHES)
     others = [p for p in below if p is None or (p.id != thing.place.id and p.category not in parts)]
     for other in (p for p in others if p is not None and p.category != TABLE):
         nearer = other.near - thing.place.near
@@ -219,6 +247,10 @@ def _attributes(thing: Seen, seen: Sequence[Seen], picture: Picture) -> Mapping[
         found["extent"] = block_words(right - left, bottom - top)
     elif category == "lamp":
         found["configuration"] = f"facing {_facing(thing.mask)}"
+    elif category == "weight":
+        found["extent"] = weight_words(right - left)
+    elif category in BEAMS:
+        found["configuration"] = tilt_words(beam_slope(thing.mask))
     elif category == "water":
         vessels = [s for s in seen if s.place.category == "glass" and _inside(thing, s)]
         if vessels:
@@ -238,6 +270,17 @@ def _facing(mask: Mask) -> str:
     head = columns[rows <= top + 0.25 * (bottom - top)].mean()
     foot = columns[rows >= bottom - 0.12 * (bottom - top)]
     return "left" if head < 0.5 * (foot.min() + foot.max()) else "right"
+
+
+def beam_slope(mask: Mask) -> float:
+    """How far the bare left half of a beam falls per column: things on its right half may hide that."""
+    rows, columns = np.nonzero(mask)
+    span = columns.max() - columns.min()
+    near, far = (
+        [rows[columns == columns.min() + round(share * span) + step].min() for step in (-1, 0, 1)]
+        for share in BARE
+    )
+    return float((np.median(far) - np.median(near)) / ((BARE[1] - BARE[0]) * max(span, 1)))
 
 
 def _color(thing: Seen, picture: Picture) -> str:

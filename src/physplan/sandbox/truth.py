@@ -97,7 +97,9 @@ def _attributes(scene: Scene, key: str, first: Mapping[str, Sprite]) -> dict[str
 
 
 def _place(scene: Scene, id: str, sprite: Sprite) -> Place:
-    x, y, w, h = (_at(value) / WORLD for value in (sprite.x, sprite.y, sprite.w, sprite.h))
+    x, y, wide, tall = (_at(value) / WORLD for value in (sprite.x, sprite.y, sprite.w, sprite.h))
+    c, s = abs(np.cos(_at(sprite.angle))), abs(np.sin(_at(sprite.angle)))
+    w, h = wide * c + tall * s, wide * s + tall * c
     top = y - h / 2 if sprite.kind != "water" else y + h / 2 - h * _at(sprite.level)
     span = float(nearness(WORLD, scene.backdrop.horizon)) - WALL_DEPTH
     near = (sprite.near - WALL_DEPTH) / span

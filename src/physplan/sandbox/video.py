@@ -1,40 +1,47 @@
-"""The sandbox's video model: CogVideoX's denoiser and noise, with an autoencoder that a CPU can afford."""
+"""The sandbox's video model: CogVideoX's noise, a latent per frame, and two denoisers that take turns."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import torch
-from diffusers import CogVideoXDDIMScheduler, CogVideoXTransformer3DModel
+import torch.nn.functional as F
+from diffusers import CogVideoXDDIMScheduler
+from diffusers.video_processor import VideoProcessor
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast, T5EncoderModel
 
 from physplan.errors import PhysPlanError
-from physplan.sandbox.models import departures
-from physplan.sandbox.models.autoencoder import GROUP, FrameGroupAutoencoder
+from physplan.sandbox.models.autoencoder import CELL, FrameAutoencoder
+from physplan.sandbox.models.departures import Spread
+from physplan.sandbox.models.drawing import DrawingNet
+from physplan.sandbox.models.outline import BLOCK, MUCH, QUIETER, OutlineNet, enlarge, shrink
 from physplan.sandbox.models.text import encode_prompts
 from physplan.sandbox.world.render import FRAMES
-from physplan.video.families.base import Request, to_unit
-from physplan.video.families.cogvideox import CogVideoX
-from physplan.video.frames import FrameLayout, Window
+from physplan.video.families.base import FamilyModel, Request, to_unit
+from physplan.video.frames import FrameLayout
+from physplan.video.noise import VariancePreserving
 from physplan.video.protocol import Conditioning
 
 SIZE = 96
 
 
 class SandboxCodec:
-    """Groups of four frames, each decoded by itself."""
+    """Frames, each decoded by itself."""
 
-    spatial_ratio = 8
-    temporal_ratio = GROUP
-    frame_multiple = GROUP
+    spatial_ratio = CELL
+    temporal_ratio = 1
+    frame_multiple = 1
 
-    def __init__(self, autoencoder: FrameGroupAutoencoder) -> None:
+    def __init__(self, autoencoder: FrameAutoencoder) -> None:
         self.autoencoder = autoencoder
-        self.channels = int(autoencoder.config.latent_channels)
+        self.channels = autoencoder.channels
+        self.drawn = int(autoencoder.config.drawn)
+        self.spread = Spread.of(autoencoder.departs, autoencoder.departs_moving)
+        self.outlines = Spread.of(autoencoder.outlines, autoencoder.outlines_moving)
 
     def encode_image(self, image: Tensor, generator: torch.Generator) -> Tensor:
         return self.autoencoder.encode(image.unsqueeze(2))
@@ -47,32 +54,50 @@ class SandboxCodec:
         return to_unit(self.autoencoder.decode(latents))
 
 
-class SandboxVideo(CogVideoX):
-    """Trained on 25 frames of 96 x 96 pixels of the small world, and on nothing else."""
+class SandboxVideo(FamilyModel):
+    """Trained on 33 frames of 96 x 96 pixels of the small world, and on nothing else."""
 
     name = "sandbox"
-    preview_length = 2
-    has_eta = True  # chosen for it; the library's CogVideoX draws no noise in its steps
+    preview_length = 1
+    has_eta = True
+
+    def __init__(
+        self,
+        *,
+        drawing: DrawingNet,
+        outline: OutlineNet,
+        scheduler: CogVideoXDDIMScheduler,
+        codec: SandboxCodec,
+        encode_text: Callable[[list[str]], Tensor],
+    ) -> None:
+        self.denoiser: Any = drawing  # what things look like, under little noise
+        self.outline = outline  # what goes where, under much
+        self.scheduler = scheduler
+        self.codec: SandboxCodec = codec
+        self.encode_text = encode_text
+        self.processor = VideoProcessor(vae_scale_factor=CELL)
+        self.side_multiple = CELL * BLOCK
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
-        """A folder with transformer, scheduler, autoencoder, text_encoder and tokenizer, as diffusers lays
-        them out."""
+        """A folder with outline, drawing, scheduler, autoencoder, text_encoder and tokenizer, as diffusers
+        lays them out."""
         folder = Path(folder)
-        if not (folder / "transformer" / "config.json").exists():
+        if not all((folder / part / "config.json").exists() for part in ("outline", "drawing")):
             raise PhysPlanError(
-                f"{folder} holds no sandbox video model:"
-                " train one with `python -m physplan.sandbox.train video`."
+                f"{folder} holds no sandbox video model: train one with `python -m physplan.sandbox.train`."
             )
         full = {"torch_dtype": torch.float32}
-        transformer = CogVideoXTransformer3DModel.from_pretrained(folder / "transformer", **full)
-        autoencoder = FrameGroupAutoencoder.from_pretrained(folder / "autoencoder", **full)
+        drawing = DrawingNet.from_pretrained(folder / "drawing", **full)
+        outline = OutlineNet.from_pretrained(folder / "outline", **full)
+        autoencoder = FrameAutoencoder.from_pretrained(folder / "autoencoder", **full)
         encoder = T5EncoderModel.from_pretrained(folder / "text_encoder", dtype=torch.float32)
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder / "tokenizer")
-        for model in (transformer, autoencoder, encoder):
+        for model in (drawing, outline, autoencoder, encoder):
             model.eval().requires_grad_(False)
         return cls(
-            transformer=transformer,
+            drawing=drawing,
+            outline=outline,
             scheduler=CogVideoXDDIMScheduler.from_pretrained(folder / "scheduler"),
             codec=SandboxCodec(autoencoder),
             encode_text=lambda prompts: encode_prompts(tokenizer, encoder, prompts),
@@ -87,24 +112,59 @@ class SandboxVideo(CogVideoX):
         return super().check_size(height=height, width=width, num_frames=num_frames)
 
     def condition(self, run: Request) -> Conditioning:
-        """The picture stands beside every latent, not only the first."""
-        found = super().condition(run)
-        picture = found.inputs["picture"][:, :, :1].expand_as(found.latents)
-        return replace(found, inputs={**found.inputs, "picture": picture})
+        prompts = [run.negative_prompt, run.prompt] if run.guided else [run.prompt]
+        picture = self.codec.encode_image(run.pixels(self.processor), run.generator).to(self.device)
+        latents = run.draw_by_frame(picture).to(self.device)
+        self.scheduler.set_timesteps(run.num_steps)
+        return run.conditioning(
+            latents=latents,
+            noise=VariancePreserving.from_scheduler(self.scheduler, eta=run.eta),
+            timesteps=self.scheduler.timesteps,
+            inputs={"text": self.encode_text(prompts).to(self.device), "picture": picture},
+        )
+
+    @property
+    def denoisers(self) -> list[Any]:
+        return [self.outline, self.denoiser]
 
     def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
-        """The network works on departures from the picture: see `physplan.sandbox.models.departures`."""
-        picture: Tensor = conditioning.inputs["picture"]
-        alpha, sigma = conditioning.noise.alpha(n), conditioning.noise.sigma(n)
-        departed = latents - alpha * picture
-        found = super().denoise(departures.inn(alpha, sigma) * departed, n, conditioning, rows)
-        return departures.velocity(found, departed, alpha, sigma) - sigma * picture
+        """The networks work on departures from the picture (`physplan.sandbox.models.departures`), in the
+        channels that are drawn. The others hold the picture, and are known: their v is the one that ends
+        there."""
+        drawn, sigma = self.codec.drawn, conditioning.noise.sigma(n)
+        alpha, picture = conditioning.noise.alpha(n), conditioning.inputs["picture"]
+        start, noisy = picture[:, :drawn], latents[:, :drawn] - alpha * picture[:, :drawn]
+        much = int(conditioning.timesteps[n]) >= MUCH
+        if much:
+            departure = self._outlined(noisy, start, n, conditioning, rows)
+        else:
+            departure = self._drawn(noisy, picture, n, conditioning)
+        departure = F.pad(departure[:, :, 1:], (0, 0, 0, 0, 1, 0))  # the first frame is the picture
+        moving = (alpha * noisy - departure) / sigma - sigma * start  # v = alpha xi - sigma z0
+        known = (alpha * latents[:, drawn:] - picture[:, drawn:]) / sigma
+        branches = len(conditioning.inputs["text"][rows])
+        return torch.cat([moving.expand(branches, -1, -1, -1, -1), known.expand(branches, -1, -1, -1, -1)], 1)
 
-    def decode_window(self, latents: Tensor, window: Window) -> Tensor:
-        """Only the latent that holds the frame is decoded: groups do not see each other."""
-        place = -(-window.index // GROUP)
-        first = place == 0  # the first latent of a window stands for its last frame
-        frame = GROUP - 1 if first else (window.index - 1) % GROUP
-        assert isinstance(self.codec, SandboxCodec)
-        group = self.codec.autoencoder.decode(latents[:, :, place : place + 1], leading=False)
-        return to_unit(group)[frame]
+    def _outlined(
+        self, noisy: Tensor, picture: Tensor, n: int, conditioning: Conditioning, rows: slice
+    ) -> Tensor:
+        """One departure for each branch of the words."""
+        spread, text = self.codec.outlines, conditioning.inputs["text"][rows]
+        levels = conditioning.noise.alpha(n), QUIETER * conditioning.noise.sigma(n)
+        small, batch = shrink(noisy), len(text)
+        found = self.outline(
+            (spread.inn(*levels) * small).expand(batch, -1, -1, -1, -1),
+            picture[:, :, 0].expand(batch, -1, -1, -1),
+            conditioning.timesteps[n].expand(batch),
+            text,
+        )
+        return enlarge(spread.departure(found.float(), small, *levels))
+
+    def _drawn(self, noisy: Tensor, picture: Tensor, n: int, conditioning: Conditioning) -> Tensor:
+        """Without words: what happens is settled."""
+        spread, frames = self.codec.spread, noisy.shape[2]
+        levels = conditioning.noise.alpha(n), conditioning.noise.sigma(n)
+        shown = self.denoiser.neighbours(spread.inn(*levels) * noisy)
+        beside = picture.expand(-1, -1, frames, -1, -1).transpose(1, 2).flatten(0, 1)
+        found = self.denoiser(shown, beside, conditioning.timesteps[n].expand(frames))
+        return spread.departure(found.float().transpose(0, 1)[None], noisy, *levels)

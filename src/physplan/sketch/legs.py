@@ -52,6 +52,12 @@ def legs(chain: EventChain, stage: Stage) -> tuple[dict[str, list[Leg]], list[st
             after = None if change.goes else _posed_after(id, change, current, stage)
             if law.law == "tip" and current is not None and _not_by_itself(current, after, chain, change):
                 after = _tipped(current, law)  # what the keyframe does not show, the law does
+            elif (
+                after is None
+                and current is not None
+                and (screen := _screen(chain, stage, id, change)) is not None
+            ):
+                after = _hidden(current, screen)
             elif after is None and not change.goes:
                 notes.append(f"{id} is not seen in keyframe {change.event + 1}: it stays as it was")
                 continue
@@ -77,7 +83,7 @@ def posed_first(id: str, stage: Stage) -> Posed:
 def _posed_after(id: str, change: Change, before: Posed | None, stage: Stage) -> Posed | None:
     frame = stage.keyframes[change.event]
     mask = frame.masks.get(id)
-    if mask is None:
+    if mask is None or not mask.any():
         return None
     others = _others(frame, id)
     if change.look_only and before is not None:
@@ -143,6 +149,23 @@ def _tipped(before: Posed, law: Motion) -> Posed:
     cut = Cut(layer=turned, mask=mask, centre=middle, size=(right - left, bottom - top))
     nothing = torch.zeros_like(mask)
     return replace(before, cut=cut, place=middle, seen=nothing, halo=nothing)
+
+
+def _screen(chain: EventChain, stage: Stage, id: str, change: Change) -> Tensor | None:
+    """The mask of what stands before an object after this event, so that the keyframe cannot show it."""
+    if change.goes:
+        return None
+    masks = {**stage.first.masks, **stage.keyframes[change.event].masks}
+    edges = chain.graphs[change.event + 1].edges
+    fronts = [edge.a for edge in edges if edge.r == "in front of" and edge.b == id and edge.a in masks]
+    return masks[fronts[0]] if fronts else None
+
+
+def _hidden(before: Posed, screen: Tensor) -> Posed:
+    """The same thing in the middle behind the screen, as high as it was."""
+    left, _, right, _ = box(screen)
+    nothing = torch.zeros_like(screen)
+    return replace(before, place=((left + right) / 2, before.place[1]), seen=nothing, halo=nothing)
 
 
 def _foot(before: Posed, law: Motion) -> Point:

@@ -31,7 +31,7 @@ from physplan.sandbox.world.scene import SPLITS
 from physplan.sketch.sampling import clocks_of
 from physplan.verify import Limits
 
-FIRST_SCENE = 500  # test scenes below were looked at while the method was made
+FIRST_SCENE = 800  # test scenes below were looked at while the method and its models were made
 PROTOCOL = "sandbox 3"
 REFERENCE = (-2, -1)  # "seeds" of the truth: its takes 0 and 1, which videos are compared with
 

@@ -29,6 +29,7 @@ from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.render import Clip
 from physplan.sandbox.world.scene import Scene
 from physplan.video.files import write_video
+from physplan.video.watching import to_watch
 
 SECOND_TAKE = 1
 
@@ -55,7 +56,7 @@ def make_measure(config: Config, split: str, *, keep_videos: bool) -> CaseFuncti
         kept = best(attempts)
         if keep_videos:
             frames = torch.from_numpy(kept.video).permute(0, 3, 1, 2) / 255
-            write_video(directory / "video.mp4", frames, fps=config.video.fps or 8)
+            write_video(directory / "video.mp4", to_watch(frames), fps=config.video.fps or 8)
         return {
             **describe(here.scene),
             **compare_with_truth(here.scene, here.truth, kept.video),

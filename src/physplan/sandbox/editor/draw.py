@@ -21,7 +21,8 @@ from physplan.sandbox.editor.fill import erase, hull, rows_from
 from physplan.sandbox.editor.placing import A_LITTLE, poses
 from physplan.sandbox.editor.placing import LEVELS as WATER_LEVELS
 from physplan.sandbox.editor.setting import Box, Setting
-from physplan.sandbox.parser import main_parts
+from physplan.sandbox.editor.tilting import levelled
+from physplan.sandbox.parser import ROUND, main_parts, whole
 from physplan.sandbox.world.scene import Scene
 
 Array = NDArray[np.float32]
@@ -29,6 +30,9 @@ Mask = NDArray[np.bool_]
 
 GLOW = {"flame": 7.0, "sun": 9.0}  # how far light reaches beyond an outline, in world units
 BOXES = ("block", "book", "crate", "domino", "pane", "shelf", "stopper")  # what has corners
+VESSELS = ("glass", "jug")
+BRIM = "full to the brim"
+BESIDE = ("left of", "near")  # relations that say nothing about what is in front
 SAME_ROW = 0.10  # of the depth's range
 
 
@@ -116,7 +120,8 @@ class _Drawing:
 
     def draw(self) -> Array:
         gone = [id for id in self.masks if id not in self.event.graph]
-        lifted = [*gone, *self.poses]
+        anew = list(levelled(self.event.graph, self.setting))
+        lifted = [*gone, *anew, *self.poses]
         staying = {id: m for id, m in self.masks.items() if id not in lifted and self._is(id) != "table"}
         hole = np.zeros(self.image.shape[:2], dtype=bool)
         for id in lifted:
@@ -124,9 +129,13 @@ class _Drawing:
         plate = erase(self.image, hole, staying, self.setting.horizon)
         canvas = self._retouched(plate)
         before = canvas
-        for edit in self.event.net_edits:
-            if isinstance(edit, Spawn):
-                canvas = self._added(canvas, edit, before)
+        spawned = [edit for edit in self.event.net_edits if isinstance(edit, Spawn)]
+        for edit in sorted(spawned, key=lambda edit: edit.category != "puddle"):  # below all else
+            canvas = self._added(canvas, edit, before)
+        for id in anew:
+            x, unit = self.setting.beams[id].x, self.setting.unit
+            canvas = new_things.level_balance(canvas, self.image, self.masks[id], x, unit)
+        before = canvas
         for id in sorted(self.poses, key=self._drawing_order):
             canvas = self._pasted(canvas, plate, id)
             canvas = self._restored(canvas, before, self.setting.near[id] + SAME_ROW, partner=id)
@@ -232,18 +241,23 @@ class _Drawing:
             rows, columns = np.nonzero(self.masks[origin])
             spout = float(columns[rows >= rows.max() - unit].mean() + 0.5)
             vessels = [
-                b for id, b in setting.boxes.items() if self._is(id) == "glass" and b.left < spout < b.right
+                b for id, b in setting.boxes.items() if self._is(id) in VESSELS and b.left < spout < b.right
             ]
             floor = vessels[0].bottom - 2 * unit if vessels else setting.table_row(near) + unit
             return new_things.stream(canvas, source, spout, floor, unit)
         if edit.category == "water" and "containment" in holders:
-            return new_things.water_in(canvas, setting.boxes[holders["containment"]], extent, unit)
+            vessel = setting.boxes[holders["containment"]]
+            canvas = new_things.water_in(canvas, vessel, extent, unit)
+            running = any(graph.node(id).category == "stream" for id in graph.ids)
+            return new_things.spill(canvas, vessel, unit) if extent == BRIM and running else canvas
         if edit.category == "puddle":
             held = holders.get("support")
             dish = setting.boxes[held] if held and self._is(held) != "table" else None
-            rows, columns = np.nonzero(self.masks[origin])
-            x = float(columns[rows >= rows.max() - unit].mean() + 0.5)
-            canvas = new_things.puddle(canvas, setting, dish, x, setting.table_row(near), extent)
+            row = setting.table_row(near)
+            if extent in new_things.FLOODS:
+                canvas = new_things.flood(canvas, setting, source, row, extent)
+            else:
+                canvas = new_things.puddle(canvas, setting, dish, self._puddle_at(origin), row, extent)
             return canvas if dish else self._restored(canvas, before, near - SAME_ROW)
         if edit.category == "blot" and "support" in holders:
             return new_things.blot(
@@ -256,6 +270,16 @@ class _Drawing:
             return new_things.smoke(canvas, source, unit)
         # Anything else: a soft patch where it comes from, better than nothing on a photograph.
         return new_things.paint(canvas, "cloud", source, unit=unit, color=(0.6, 0.62, 0.65))
+
+    def _puddle_at(self, origin: str) -> float:
+        """Where across the picture water collects: below what it comes from, or at the foot of its slope."""
+        unit, first = self.setting.unit, self.request.chain.graph
+        slopes = (e.a for e in first.edges if e.r == "support" and e.b == origin and e.a in self.masks)
+        slope = next((id for id in slopes if self._is(id) == "ramp"), None)
+        if slope is not None:
+            return self.setting.boxes[slope].right + 4 * unit
+        rows, columns = np.nonzero(self.masks[origin])
+        return float(columns[rows >= rows.max() - unit].mean() + 0.5)
 
     def _drawing_order(self, id: str) -> tuple[float, bool, bool, float]:
         """Far before near, what hangs after what carries it, glass last, a row from right to left."""
@@ -276,15 +300,26 @@ class _Drawing:
                 canvas, there.x, there.bottom, 0.55 * there.width, self.setting.unit
             )
         image, mask = self._uncovered(id)
+        image = self._emptied(image, id, plate)
         cutout = Cutout.of(image, mask, self._is(id), plate)
         if self._is(id) == "sun":
             canvas = _halo(canvas, there.x, there.y, there.width)
         return cutout.posed(pose).onto(canvas)
 
+    def _emptied(self, image: Array, id: str, plate: Array) -> Array:
+        """The picture of a glass without what was in it and is gone: the background shines through."""
+        if self._is(id) not in CLEAR:
+            return image
+        first, graph = self.request.chain.graph, self.event.graph
+        for edge in first.edges:
+            if edge.a == id and edge.r == "containment" and edge.b in self.masks and edge.b not in graph:
+                image = np.where(self.masks[edge.b][..., None], new_things.through_glass(plate), image)
+        return image
+
     def _uncovered(self, id: str) -> tuple[Array, Mask]:
         """A thing that moves leaves what hid a part of it: the picture and mask with that part guessed."""
         mask, box = self.masks[id], self.setting.boxes[id]
-        outline = hull(mask)
+        outline = _disc(mask.shape, box) if self._is(id) in ROUND else hull(mask)
         if self._is(id) in BOXES:
             outline = np.zeros_like(mask)
             outline[int(box.top) : int(box.bottom), int(box.left) : int(box.right)] = True
@@ -294,7 +329,10 @@ class _Drawing:
                 hidden |= pixels & outline
         if not hidden.any():
             return self.image, mask
-        return np.where(hidden[..., None], rows_from(self.image, hidden, mask), self.image), mask | hidden
+        guessed = rows_from(self.image, hidden, mask)
+        if self._is(id) in ROUND:
+            guessed = _turned_about(guessed, hidden, mask, box)
+        return np.where(hidden[..., None], guessed, self.image), mask | hidden
 
     def _restored(
         self, canvas: Array, before: Array, nearer_than: float, partner: str | None = None
@@ -304,7 +342,8 @@ class _Drawing:
         Where the graph relates a thing to what was drawn (`partner`), the relation says it, not the depth.
         """
         graph = self.event.graph
-        related = {id for edge in graph.edges_of(partner) for id in (edge.a, edge.b)} if partner else set()
+        edges = [edge for edge in graph.edges_of(partner) if edge.r not in BESIDE] if partner else []
+        related = {id for edge in edges for id in (edge.a, edge.b)}
         for id, mask in self.masks.items():
             still = id in graph and id not in self.poses and self._is(id) != "table"
             in_front = self.setting.near[id] > nearer_than
@@ -335,10 +374,30 @@ def _refined(
             full = binary_fill_holes(masks[id]) if clear else masks[id]
             plate = erase(image, binary_dilation(full, iterations=3 * unit), others, horizon)
             fine = matte(image, masks[id], plate, clear=clear) > 0.5
+            if categories[id] in ROUND:
+                fine = _disc(fine.shape, Box(*whole(masks[id], categories[id])))
             for other in others.values():
                 fine &= ~other | masks[id]
             refined[id] = main_parts(fine) if fine.any() else masks[id]
     return refined
+
+
+def _disc(shape: tuple[int, ...], box: Box) -> Mask:
+    """A ball's whole outline."""
+    rows, columns = np.mgrid[0 : shape[0], 0 : shape[1]] + 0.5
+    inside: Mask = np.hypot(columns - box.x, rows - box.y) <= 0.5 * max(box.width, box.height)
+    return inside
+
+
+def _turned_about(image: Array, wanted: Mask, seen: Mask, box: Box) -> Array:
+    """The hidden part of a ball as the opposite part looks, where that is seen."""
+    rows, columns = np.nonzero(wanted)
+    across = np.clip(np.round(2 * box.x - 1 - columns).astype(int), 0, image.shape[1] - 1)
+    down = np.clip(np.round(2 * box.y - 1 - rows).astype(int), 0, image.shape[0] - 1)
+    known = seen[down, across]
+    guessed = image.copy()
+    guessed[rows[known], columns[known]] = image[down[known], across[known]]
+    return guessed
 
 
 def _halo(canvas: Array, x: float, y: float, width: float) -> Array:

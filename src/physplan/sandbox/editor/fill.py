@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
-from scipy.ndimage import binary_dilation, binary_erosion, gaussian_filter
+from scipy.ndimage import binary_dilation, binary_erosion, binary_opening, gaussian_filter
 from scipy.spatial import ConvexHull, QhullError
 
 Array = NDArray[np.float32]
@@ -25,7 +25,7 @@ def erase(image: Array, gone: Mask, others: Mapping[str, Mask], horizon: int) ->
     filled = image.copy()
     left = hole.copy()
     for mask in sorted(others.values(), key=lambda mask: int(mask.sum())):
-        hidden = left & hull(mask)
+        hidden = binary_opening(left & hull(mask))  # single pixels along a straight edge are no hidden part
         if hidden.any():
             filled[hidden] = rows_from(image, hidden, mask)[hidden]
             left &= ~hidden

@@ -14,11 +14,22 @@ from physplan.sandbox.world.paint import PAINTERS, Brush
 from physplan.sandbox.world.sprites import PALETTE
 
 Array = NDArray[np.float32]
+Mask = NDArray[np.bool_]
 
+GLASS, GLASS_SHARE = (0.78, 0.90, 0.95), 0.35  # the tint of clear glass, and how strong it is
+PILLAR = 2.5  # how far, in world units, a balance's pillar stands out above its beam
 WATER = (0.45, 0.69, 0.86)  # not quite the world's
 #: Half the width of a puddle on the table, in world units, and its share of a dish.
-PUDDLES = {"medium": (13.0, 0.30), "wide": (18.0, 0.40), "spread over most of the tray": (18.0, 0.41)}
+PUDDLES = {
+    "small": (6.0, 0.15),
+    "medium": (13.0, 0.30),
+    "wide": (18.0, 0.40),
+    "spread over most of the tray": (18.0, 0.41),
+}
 WIDE = (18.0, 0.40)
+#: What has run out of a vessel: how far it reaches to the side with more room, as a share of the way to the
+#: picture's edge, and how deep it is in world units.
+FLOODS = {"around the glass": (0.29, 5.4), "far across the table": (0.94, 13.0)}
 
 
 def paint(
@@ -81,6 +92,41 @@ def puddle(canvas: Array, setting: Setting, place: Box | None, x: float, row: fl
     else:
         box = around(place.x, place.top + 0.22 * place.height, 2 * of_dish * place.width, 0.42 * place.height)
     return paint(canvas, "puddle", box, unit=unit)
+
+
+def flood(canvas: Array, setting: Setting, vessel: Box, row: float, extent: str) -> Array:
+    """Around the foot of a vessel that has run over, and farther where there is more table."""
+    share, deep = FLOODS[extent]
+    unit = setting.unit
+    back = 0.5 * vessel.width + (2.0 + 3.0 * share) * unit
+    if vessel.x < 0.5 * setting.width:
+        left, right = vessel.x - back, vessel.x + share * (setting.width - vessel.x)
+    else:
+        left, right = vessel.x - share * vessel.x, vessel.x + back
+    box = around(0.5 * (left + right), row + 2.5 * unit, right - left, deep * unit)
+    return paint(canvas, "puddle", box, unit=unit)
+
+
+def spill(canvas: Array, vessel: Box, unit: float) -> Array:
+    """Down both sides of a vessel that is running over."""
+    box = Box(vessel.left - 0.8 * unit, vessel.top, vessel.right + 0.8 * unit, vessel.bottom)
+    return paint(canvas, "spill", box, unit=unit)
+
+
+def level_balance(canvas: Array, image: Array, mask: Mask, x: float, unit: float) -> Array:
+    """A balance whose beam has come level, in the colour that it had."""
+    box = Box.of(mask)
+    top = float(np.argmax(mask[:, int(x)]))
+    half = max(box.right - x, x - box.left)
+    whole = Box(left=x - half, top=top, right=x + half, bottom=box.bottom)
+    red, green, blue = (float(value) for value in np.median(image[mask], axis=0))
+    look = {"beam": PILLAR}
+    return paint(canvas, "balance", whole, unit=unit, color=(red, green, blue), look=look)
+
+
+def through_glass(picture: Array) -> Array:
+    """What is behind an empty glass, as it is seen."""
+    return (1 - GLASS_SHARE) * picture + GLASS_SHARE * np.array(GLASS, np.float32)
 
 
 def blot(canvas: Array, paper: Box, color: str, unit: float) -> Array:

@@ -5,13 +5,15 @@ An edit says what shall hold, not where exactly: the distances chosen here are t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from physplan.graph import Link, Unlink, Update
 from physplan.keyframes.protocol import EditRequest
 from physplan.sandbox.editor.cutout import Pose
-from physplan.sandbox.editor.linking import Changes, move
-from physplan.sandbox.editor.setting import Setting
+from physplan.sandbox.editor.linking import Changes, move, part
+from physplan.sandbox.editor.setting import Box, Setting
+from physplan.sandbox.editor.tilting import TILTS, carried, tilted
 
 TURNS = {
     "leaning to the right": 34.0,
@@ -20,10 +22,20 @@ TURNS = {
     "lying on its side": 90.0,
     "tipped over": 90.0,
 }
-SIZES = {"smaller": (0.86, 0.82), "larger": (1.15, 1.15), "short": (0.22, 0.85)}
+SIZES = {"smaller": (0.86, 0.80), "larger": (1.15, 1.15), "short": (0.22, 0.85)}
 #: How full a vessel gets, as a share of its height, and how much "a little higher" is.
-LEVELS = {"half full": 0.38, "well filled": 0.60, "nearly full": 0.68}
+LEVELS = {
+    "half full": 0.38,
+    "more than half full": 0.53,
+    "well filled": 0.60,
+    "nearly full": 0.68,
+    "full to the brim": 0.94,
+}
 A_LITTLE = 0.07
+LOWERED, CLOSE = 14.0, 14.5  # world units above what is below; the latter where the words say near
+THROWN = 33.0  # world units: how high a thing flies that a seesaw throws
+SPAN = 0.5  # of the picture: what is wider is not what a thing is lowered towards
+DEEP = 0.8  # of the picture's height, where there is nothing below
 
 
 def poses(request: EditRequest, setting: Setting) -> dict[str, Pose]:
@@ -31,37 +43,72 @@ def poses(request: EditRequest, setting: Setting) -> dict[str, Pose]:
     event = request.chain.events[request.event]
     changing = {id for e in request.chain.events[: request.event + 1] for id in e.delta.objects()}
     found: dict[str, Pose] = {}
+
+    def now(id: str) -> Pose:
+        box = setting.boxes[id]
+        return found.get(id, Pose(pivot=(box.x, box.bottom)))
+
     links = [edit for edit in event.net_edits if isinstance(edit, Link)]
     unlinked = [edit for edit in event.net_edits if isinstance(edit, Unlink)]
     for edit in event.net_edits:
         if isinstance(edit, Update) and setting.known(edit.o) and edit.o in event.graph:
-            _update(edit, setting, found, links)
+            pose = _updated(now(edit.o), edit, setting, links)
+            if pose is not None:
+                found[edit.o] = pose
+    attachments = (e for e in request.chain.graph.edges if e.r == "attachment")
+    freed = {e.b for e in attachments if e.a not in event.graph}
+    changes = Changes(
+        setting=setting, changing=changing, links=links, unlinked=unlinked, poses=found, freed=freed
+    )
     for link in links:
-        if not setting.known(link.a, link.b):
-            continue
-        changes = Changes(setting=setting, changing=changing, links=links, unlinked=unlinked, poses=found)
-        if (way := move(link, changes)) is not None:
-            box = setting.boxes[way.id]
-            before = found.get(way.id, Pose(pivot=(box.x, box.bottom)))
-            found[way.id] = before.moved(way.right, way.down)
+        if setting.known(link.a, link.b) and (way := move(link, changes)) is not None:
+            found[way.id] = now(way.id).moved(way.right, way.down)
+    for unlink in unlinked:
+        if setting.known(unlink.a, unlink.b) and (way := part(unlink, changes)) is not None:
+            found[way.id] = now(way.id).moved(way.right, way.down)
+    for id in setting.beams:
+        for way in carried(id, event.graph, setting):
+            found[way.id] = now(way.id).moved(way.right, way.down)
     return found
 
 
-def _update(edit: Update, setting: Setting, found: dict[str, Pose], links: list[Link]) -> None:
+def _updated(pose: Pose, edit: Update, setting: Setting, links: Sequence[Link]) -> Pose | None:
+    """The pose after an update of configuration or extent; None where that does not change it."""
     box = setting.boxes[edit.o]
-    pose = found.get(edit.o, Pose(pivot=(box.x, box.bottom)))
     if edit.key == "configuration" and edit.value in TURNS:
-        found[edit.o] = replace(pose, angle=TURNS[edit.value], pivot=(box.right, box.bottom))
-    elif edit.key == "configuration" and edit.value == "lowered":
-        under = [b for b in setting.boxes.values() if b.left < box.x < b.right and b.top > box.bottom]
-        lowest = min((b.top for b in under if b.width < 0.5 * setting.height), default=0.8 * setting.height)
+        return replace(pose, angle=TURNS[edit.value], pivot=(box.right, box.bottom))
+    if edit.key == "configuration" and edit.o in setting.beams and edit.value in TILTS:
+        return tilted(pose, edit.o, edit.value, setting)
+    if edit.key == "configuration" and edit.value == "flying":
+        return pose.moved(0, -THROWN * setting.unit)
+    if edit.key == "configuration" and edit.value == "lowered":
         near = any(link.r == "near" and edit.o in (link.a, link.b) for link in links)
-        gap = (14.5 if near else 14) * setting.unit
-        found[edit.o] = pose.moved(0, max(lowest - gap - box.bottom, 0))
-    elif edit.key == "extent" and edit.value in SIZES and setting.categories[edit.o] != "water":
-        found[edit.o] = replace(pose, scale=SIZES[edit.value])
-        if setting.categories[edit.o] == "shadow":
-            # It shrinks towards the foot of what casts it.
-            posts = [b for id, b in setting.boxes.items() if setting.categories[id] == "post"]
-            side = box.left if posts and posts[0].x < box.x else box.right
-            found[edit.o] = replace(found[edit.o], pivot=(side, box.y))
+        gap = (CLOSE if near else LOWERED) * setting.unit
+        return pose.moved(0, max(_floor_below(box, setting) - gap - box.bottom, 0))
+    if edit.key == "extent" and edit.value in SIZES and setting.categories[edit.o] != "water":
+        scaled = replace(pose, scale=SIZES[edit.value])
+        if _on_slope(box, edit.o, setting):
+            # Askew, it keeps the corner in which the slope meets what leans on it.
+            return replace(
+                scaled, scale=(SIZES[edit.value][1],) * 2, pivot=(box.left, box.y + 0.1 * box.height)
+            )
+        return _towards_post(scaled, box, setting) if setting.categories[edit.o] == "shadow" else scaled
+    return None
+
+
+def _floor_below(box: Box, setting: Setting) -> float:
+    """The upper edge of the highest thing below, but for the table."""
+    under = [b for b in setting.boxes.values() if b.left < box.x < b.right and b.top > box.bottom]
+    return min((b.top for b in under if b.width < SPAN * setting.height), default=DEEP * setting.height)
+
+
+def _on_slope(box: Box, id: str, setting: Setting) -> bool:
+    ramps = [b for other, b in setting.boxes.items() if setting.categories[other] == "ramp" and other != id]
+    return any(b.left < box.x < b.right and box.bottom < b.bottom - setting.unit for b in ramps)
+
+
+def _towards_post(pose: Pose, shadow: Box, setting: Setting) -> Pose:
+    """A shadow shrinks towards the foot of what casts it."""
+    posts = [b for id, b in setting.boxes.items() if setting.categories[id] == "post"]
+    side = shadow.left if posts and posts[0].x < shadow.x else shadow.right
+    return replace(pose, pivot=(side, shadow.y))

@@ -1,4 +1,4 @@
-"""The first frame as the editor sees it: outlines, depths, and the table they stand on."""
+"""The first frame as the editor sees it: outlines, depths, and how large a world unit is."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from physplan.sandbox.editor.cutout import Pose
+from physplan.sandbox.parser import BARE, BEAMS, beam_slope, whole
 
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Box:
     left: float
     top: float
@@ -47,17 +48,38 @@ class Box:
         return Box(left=min(xs), top=min(ys), right=max(xs), bottom=max(ys))
 
 
+@dataclass(frozen=True)
+class Beam:
+    """A seesaw's or a balance's: how far it falls per pixel to the right, the column of its hinge, and the
+    row of its upper edge there."""
+
+    slope: float
+    x: float
+    row: float
+
+    @classmethod
+    def of(cls, mask: Mask) -> Beam:
+        rows, columns = np.nonzero(mask)
+        foot = columns[rows >= rows.max() - 0.02 * mask.shape[0]]
+        slope, x = beam_slope(mask), float(np.median(foot)) + 0.5
+        seen = int(columns.min() + BARE[0] * (columns.max() - columns.min()))
+        return cls(slope, x, float(rows[columns == seen].min()) + slope * (x - seen))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The first frame as the editor sees it: outlines, depths, and how large a world unit is."""
+    """Everything in pixels; depths and outlines by node id."""
 
     boxes: Mapping[str, Box]
     near: Mapping[str, float]
     categories: Mapping[str, str]
     unit: float
     height: int
+    width: int
     horizon: int
     table_rows: NDArray[np.float32]  # the table's depth in each row from the horizon on
+    tops: Mapping[str, NDArray[np.int64]]  # the highest row of each thing in each column
+    beams: Mapping[str, Beam]
 
     @classmethod
     def of(
@@ -71,14 +93,24 @@ class Setting:
             for row in range(horizon, height)
         ]
         return cls(
-            boxes={id: Box.of(mask) for id, mask in masks.items()},
+            boxes={id: Box(*whole(mask, categories[id])) for id, mask in masks.items()},
             near={id: float(np.median(depth[mask])) for id, mask in masks.items()},
             categories=categories,
             unit=height / 96,
             height=height,
+            width=depth.shape[1],
             horizon=horizon,
             table_rows=np.asarray(rows, dtype=np.float32),
+            tops={id: np.where(mask.any(0), mask.argmax(0), height) for id, mask in masks.items()},
+            beams={id: Beam.of(mask) for id, mask in masks.items() if categories[id] in BEAMS},
         )
+
+    def surface(self, id: str, x: float) -> float:
+        """The upper edge of a thing around this column; of a beam, without the rims at its ends."""
+        if id in self.beams:
+            return self.beams[id].row + self.beams[id].slope * (x - self.beams[id].x)
+        near = self.tops[id][max(int(x - self.unit), 0) : int(x + self.unit) + 1]
+        return float(np.median(near)) if near.size else float(self.boxes[id].top)
 
     def table_row(self, near: float) -> float:
         """The picture row on which a thing of this depth stands."""

@@ -1,10 +1,10 @@
-"""Groups of four frames to latents and back, with 2-D convolutions at a quarter of the resolution or less.
+"""Frames to latents and back: a frame is a latent, so what moves leaves no ghosts.
 
-The 3-D convolutional VAE of CogVideoX takes seconds on a CPU; this one decodes a latent in milliseconds.
-Frame 0 is a
-group of its own (repeated four times), as in CogVideoX, so 4k + 1 frames give k + 1 latents. Groups do not
-see each
-other: a latent can be decoded alone, and exactly.
+The encoder is a rotation of 6 x 6 pixel blocks, coarse patterns first; only their order is learnt.
+A video model draws only the coarse channels: a few numbers to invent per cell, close to pixels, which small
+convolutions understand. Behind them every latent carries the whole picture, the clip's first frame. Where
+nothing happens, the decoder finds its fine patterns there; where something does, it draws them.
+Latents do not see each other: a frame is decoded from its own latent alone, and exactly.
 """
 
 from __future__ import annotations
@@ -15,119 +15,94 @@ from diffusers.configuration_utils import ConfigMixin, register_to_config
 from diffusers.models.modeling_utils import ModelMixin
 from torch import Tensor, nn
 
-GROUP = 4  # frames per latent
+from physplan.sandbox.models.layers import Residual, zeroed
+
+CELL = 6  # pixels per side of a block
+PATTERNS = 3 * CELL * CELL
 
 
-class Residual(nn.Module):
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.first = nn.Conv2d(channels, channels, 3, padding=1)
-        self.second = nn.Conv2d(channels, channels, 3, padding=1)
-        zeroed(self.second)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.second(F.silu(self.first(F.silu(x))))
-
-
-class FrameGroupAutoencoder(ModelMixin, ConfigMixin):
-    """[B, 3, F, H, W] in [-1, 1] <-> [B, C, (F - 1) / 4 + 1, H / 8, W / 8].
-
-    A linear map of 8 x 8 x 4 pixel blocks, which starts as their principal components, plus convolutions that
-    start at zero: so training begins at the quality of PCA. Coarse channels spread wider than fine ones.
-    """
+class FrameAutoencoder(ModelMixin, ConfigMixin):
+    """[B, 3, F, H, W] in [-1, 1] <-> [B, C, F, H / 6, W / 6]: `drawn` coarse channels, then the picture's."""
 
     @register_to_config
     def __init__(
-        self, latent_channels: int = 24, widths: tuple[int, int] = (48, 96), blocks: tuple[int, int] = (2, 3)
+        self, drawn: int = 24, widths: tuple[int, int] = (128, 64), blocks: tuple[int, int] = (3, 3)
     ) -> None:
         super().__init__()
-        fine, coarse = widths
-        pixels = 3 * GROUP
-        self.encode_linear = nn.Conv2d(pixels, latent_channels, 8, stride=8)
-        self.encode_residual = nn.Sequential(
-            nn.PixelUnshuffle(4),
-            nn.Conv2d(pixels * 16, fine, 1),
-            *(Residual(fine) for _ in range(blocks[0])),
-            nn.PixelUnshuffle(2),
-            nn.Conv2d(fine * 4, coarse, 1),
-            *(Residual(coarse) for _ in range(blocks[1])),
-            zeroed(nn.Conv2d(coarse, latent_channels, 1)),
-        )
-        self.decode_linear = nn.ConvTranspose2d(latent_channels, pixels, 8, stride=8)
-        self.decode_residual = nn.Sequential(
-            nn.Conv2d(latent_channels, coarse, 3, padding=1),
-            *(Residual(coarse) for _ in range(blocks[1])),
-            nn.Conv2d(coarse, fine * 4, 1),
+        wide, narrow = widths
+        # Rows are patterns of a block, orthonormal, the coarsest first.
+        self.register_buffer("patterns", torch.eye(PATTERNS))
+        self.register_buffer("scale", torch.ones(drawn))  # of the drawn channels, as the video model has them
+        # How far latents depart from the first one in clips: everywhere, and where something happens.
+        self.register_buffer("departs", torch.full((drawn,), 0.1))
+        self.register_buffer("departs_moving", torch.ones(drawn))
+        # The same of their outlines (`physplan.sandbox.models.outline`).
+        self.register_buffer("outlines", torch.full((drawn,), 0.1))
+        self.register_buffer("outlines_moving", torch.ones(drawn))
+        self.look = nn.Sequential(
+            nn.Conv2d(2 * drawn + PATTERNS, wide, 3, padding=1),
+            *(Residual(wide) for _ in range(blocks[0])),
+            nn.Conv2d(wide, 4 * narrow, 1),
             nn.PixelShuffle(2),
-            *(Residual(fine) for _ in range(blocks[0])),
-            zeroed(nn.Conv2d(fine, pixels * 16, 1)),
-            nn.PixelShuffle(4),
         )
-        self.register_buffer("latent_mean", torch.zeros(latent_channels))
-        self.register_buffer("latent_std", torch.ones(latent_channels))
+        self.draw = nn.Sequential(
+            nn.Conv2d(narrow + 2 * 27, narrow, 3, padding=1),
+            *(Residual(narrow) for _ in range(blocks[1])),
+            zeroed(nn.Conv2d(narrow, 4 * 9, 1)),
+            nn.PixelShuffle(3),
+        )
 
-    def encoder(self, groups: Tensor) -> Tensor:
-        """[B, 12, H, W] -> [B, C, H / 8, W / 8], not standardised."""
-        return self.encode_linear(groups) + self.encode_residual(groups)
-
-    def decoder(self, latents: Tensor) -> Tensor:
-        return self.decode_linear(latents) + self.decode_residual(latents)
+    @property
+    def channels(self) -> int:
+        return int(self.config.drawn) + PATTERNS
 
     @torch.no_grad()
-    def start_from_principal_components(self, groups: Tensor) -> None:
-        """Set the linear maps from the blocks of example groups, each component scaled to unit variance."""
-        blocks = F.unfold(groups, 8, stride=8).transpose(1, 2).flatten(0, 1)  # [N, 12 * 64]
-        mean = blocks.mean(dim=0)
-        values, vectors = torch.linalg.eigh(torch.cov((blocks - mean).T))
-        keep = self.config.latent_channels
-        basis, scale = vectors[:, -keep:].T, values[-keep:].clamp(min=1e-8).sqrt()
-        shape = self.encode_linear.weight.shape
-        self.encode_linear.weight.copy_((basis / scale[:, None]).view(shape))
-        _set_bias(self.encode_linear, -(basis @ mean) / scale)
-        self.decode_linear.weight.copy_((basis * scale[:, None]).view(shape))
-        # The mean block goes into the last convolution's bias, where the two shuffles share a 4 x 4 pattern.
-        block = mean.view(3 * GROUP, 2, 4, 2, 4).mean(dim=(1, 3))
-        _set_bias(self.decode_linear, torch.zeros(3 * GROUP))
-        _set_bias(self.decode_residual[-2], block.flatten())
+    def start_from_principal_components(self, blocks: Tensor, departures: Tensor) -> None:
+        """Order the patterns by how much of example blocks [N, 108] they hold, and scale the drawn ones.
+
+        The scale is the root of a departure's spread, relative to the coarsest one's: fine patterns are
+        smaller than coarse ones, so they come out of the noise after them, but not as late as in pixels.
+        """
+        _, vectors = torch.linalg.eigh(blocks.T @ blocks / len(blocks))
+        self.patterns.copy_(vectors.flip(1).T)
+        spread = (departures @ self.patterns.T).square().mean(dim=0).sqrt()[: int(self.config.drawn)]
+        self.scale.copy_((spread * spread.max()).sqrt())
 
     def encode(self, video: Tensor) -> Tensor:
-        groups, batch = _to_groups(video)
-        latents = self.encoder(groups).sub(_per_channel(self.latent_mean)).div(_per_channel(self.latent_std))
-        return latents.unflatten(0, (batch, -1)).transpose(1, 2)
+        picture = self.analyse(video[:, :, :1])
+        return torch.cat([self.coarse(video), picture.expand(-1, -1, video.shape[2], -1, -1)], dim=1)
 
-    def decode(self, latents: Tensor, *, leading: bool = True) -> Tensor:
-        """All frames of these latents; with `leading` the first latent is frame 0 of the video, one frame
-        only."""
+    def coarse(self, video: Tensor) -> Tensor:
+        """The channels that are drawn."""
+        drawn = int(self.config.drawn)
+        return self.analyse(video, drawn) / self.scale.view(-1, 1, 1, 1)
+
+    def decode(self, latents: Tensor) -> Tensor:
+        """Every latent's frame."""
         batch = latents.shape[0]
-        flat = latents.transpose(1, 2).flatten(0, 1)
-        flat = flat * _per_channel(self.latent_std) + _per_channel(self.latent_mean)
-        frames = self.decoder(flat).unflatten(1, (GROUP, 3))  # [B * L, 4, 3, H, W]
-        video = frames.unflatten(0, (batch, -1)).flatten(1, 2).transpose(1, 2)
-        return video[:, :, GROUP - 1 :] if leading else video
+        frames = self.paint(latents.transpose(1, 2).flatten(0, 1))
+        return frames.unflatten(0, (batch, -1)).transpose(1, 2)
 
+    def analyse(self, video: Tensor, patterns: int = PATTERNS) -> Tensor:
+        """[B, 3, F, H, W] -> [B, patterns, F, h, w]; with all 108 nothing is lost."""
+        batch = video.shape[0]
+        cells = F.pixel_unshuffle(video.transpose(1, 2).flatten(0, 1), CELL)
+        found = F.conv2d(cells, self.patterns[:patterns, :, None, None])
+        return found.unflatten(0, (batch, -1)).transpose(1, 2)
 
-def zeroed(layer: nn.Conv2d) -> nn.Conv2d:
-    nn.init.zeros_(layer.weight)
-    if layer.bias is not None:
-        nn.init.zeros_(layer.bias)
-    return layer
+    def paint(self, latents: Tensor) -> Tensor:
+        """[N, C, h, w] -> [N, 3, H, W]: the coarse patterns, as much of the picture's fine ones as fits, and
+        what is new."""
+        drawn = latents[:, : int(self.config.drawn)] * self.scale.view(-1, 1, 1)
+        picture = latents[:, int(self.config.drawn) :]
+        coarse = self._synthesise(drawn)
+        fine = self._synthesise(picture[:, int(self.config.drawn) :], skip=int(self.config.drawn))
+        moved = drawn - picture[:, : int(self.config.drawn)]
+        features = self.look(torch.cat([drawn, moved, picture], dim=1))
+        near = torch.cat([F.pixel_unshuffle(coarse, 3), F.pixel_unshuffle(fine, 3)], dim=1)
+        found = self.draw(torch.cat([features, near], dim=1))
+        return coarse + (found[:, :1] + 1.0) * fine + found[:, 1:]
 
-
-def _set_bias(layer: nn.Module, values: Tensor) -> None:
-    bias = layer.bias
-    assert isinstance(bias, Tensor)
-    bias.copy_(values)
-
-
-def _per_channel(values: Tensor) -> Tensor:
-    return values.view(1, -1, 1, 1)
-
-
-def _to_groups(video: Tensor) -> tuple[Tensor, int]:
-    """[B, 3, 4k + 1, H, W] -> [B * (k + 1), 12, H, W]."""
-    batch = video.shape[0]
-    if video.shape[2] % GROUP != 1:
-        raise ValueError(f"the sandbox autoencoder takes 4k + 1 frames, not {video.shape[2]}")
-    padded = torch.cat([video[:, :, :1]] * (GROUP - 1) + [video], dim=2)
-    groups = padded.transpose(1, 2).unflatten(1, (-1, GROUP))  # [B, L, 4, 3, H, W]
-    return groups.flatten(2, 3).flatten(0, 1), batch
+    def _synthesise(self, values: Tensor, skip: int = 0) -> Tensor:
+        patterns = self.patterns[skip : skip + values.shape[1]]
+        return F.pixel_shuffle(F.conv2d(values, patterns.T[:, :, None, None]), CELL)

@@ -9,25 +9,56 @@ r, which is nearly clean towards the end, to keep as it is. The scheduler's v fo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import torch
 from torch import Tensor
 
-VARIANCE = 0.1  # of departures, over all cells of the training clips
-MOVING = 1.0  # of departures where something happens
-SCALE = VARIANCE**0.5
+BUSY = 0.2  # cells whose departure is this large, as the root of its mean square over the channels
 
 
-def inn(alpha: Tensor | float, sigma: Tensor | float) -> Tensor | float:
-    """Brings r to unit variance."""
-    return (alpha**2 * VARIANCE + sigma**2) ** -0.5
+@dataclass(frozen=True)
+class Spread:
+    """Variances of departures per channel, each [C, 1, 1, 1]: coarse channels move further than fine ones,
+    and drown in noise later."""
+
+    overall: Tensor
+    moving: Tensor  # in the cells where something happens
+
+    @classmethod
+    def of(cls, overall: Tensor, moving: Tensor) -> Spread:
+        return cls(*(v.float().clamp(min=1e-6).view(-1, 1, 1, 1) for v in (overall, moving)))
+
+    def flat(self) -> Spread:
+        """For single frames [B, C, h, w]."""
+        return Spread(self.overall[:, 0], self.moving[:, 0])
+
+    @property
+    def channels(self) -> int:
+        return len(self.overall)
+
+    @property
+    def scale(self) -> Tensor:
+        return self.overall.sqrt()
+
+    def inn(self, alpha: Tensor | float, sigma: Tensor | float) -> Tensor:
+        """Brings r to unit variance."""
+        return (alpha**2 * self.overall + sigma**2) ** -0.5
+
+    def departure(self, found: Tensor, r: Tensor, alpha: Tensor | float, sigma: Tensor | float) -> Tensor:
+        """d [B, C, ...] from the network's answer [B, 2C, ...]: what is new, and the share of r that is
+        kept."""
+        fresh, keep = found.chunk(2, dim=1)
+        best = (
+            alpha * self.moving / (alpha**2 * self.moving + sigma**2)
+        )  # r times this: the best linear guess
+        return self.scale * fresh + keep.sigmoid() * best * r
 
 
-def departure(found: Tensor, r: Tensor, alpha: Tensor | float, sigma: Tensor | float) -> Tensor:
-    """d [B, C, ...] from the network's answer [B, 2C, ...]: what is new, and the share of r that is kept."""
-    fresh, keep = found.chunk(2, dim=1)
-    best = alpha * MOVING / (alpha**2 * MOVING + sigma**2)  # r times this is the best linear guess of d
-    return SCALE * fresh + keep.sigmoid() * best * r
-
-
-def velocity(found: Tensor, r: Tensor, alpha: Tensor | float, sigma: Tensor | float) -> Tensor:
-    """v_d = alpha xi - sigma d."""
-    return (alpha * r - departure(found, r, alpha, sigma)) / sigma
+def measure(departed: Tensor) -> tuple[Tensor, Tensor]:
+    """Variances [C] of departures [B, C, F, h, w], over all cells and over busy ones."""
+    square = departed.float().square()
+    busy = square.mean(dim=1, keepdim=True).sqrt() > BUSY
+    weight = busy.expand_as(square).float()
+    moving = (square * weight).sum(dim=(0, 2, 3, 4)) / weight.sum(dim=(0, 2, 3, 4)).clamp(min=1)
+    return torch.mean(square, dim=(0, 2, 3, 4)), moving

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from physplan.perception.images import resize
 from physplan.perception.protocol import Instance
-from physplan.sandbox.models.autoencoder import Residual
+from physplan.sandbox.models.layers import Residual
 from physplan.sandbox.world.categories import CATEGORIES
 
 SIZE = 96
@@ -135,14 +135,29 @@ def group_instances(
     centres = np.argwhere(peaks)
     if not len(centres):
         return []
-    nearest = ((votes[:, None, :] - centres.T[:, :, None]) ** 2).sum(axis=0).argmin(axis=0)
-    instances = []
-    for k in range(len(centres)):
-        piece = np.zeros_like(mask)
-        piece[rows[nearest == k], cols[nearest == k]] = True
-        if piece.sum() >= smallest:
-            instances.append(piece)
-    return instances
+    owners = np.full(mask.shape, -1)
+    owners[mask] = ((votes[:, None, :] - centres.T[:, :, None]) ** 2).sum(axis=0).argmin(axis=0)
+    owners = _strays_to_neighbours(owners)
+    pieces = [owners == k for k in range(len(centres))]
+    return [piece for piece in pieces if piece.sum() >= smallest]
+
+
+def _strays_to_neighbours(owners: np.ndarray) -> np.ndarray:
+    """Owners [H, W], -1 for none: a part that lies away from the rest of its object and touches another joins
+    that one (a few pixels of a ball that vote for its twin). Parts that touch none stay: something hides
+    the middle of their object."""
+    found = owners.copy()
+    for k in range(int(owners.max()) + 1):
+        parts, count = ndimage.label(owners == k)
+        if count < 2:
+            continue
+        main = int(np.bincount(parts[parts > 0]).argmax())
+        for number in set(range(1, count + 1)) - {main}:
+            stray = parts == number
+            rim = owners[ndimage.binary_dilation(stray, structure=np.ones((3, 3))) & ~stray]
+            if (rim := rim[rim >= 0]).size:
+                found[stray] = int(np.bincount(rim).argmax())
+    return found
 
 
 def _to_size(mask: Tensor, size: tuple[int, int]) -> Tensor:

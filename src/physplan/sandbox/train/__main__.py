@@ -15,17 +15,26 @@ from torch import nn
 
 from physplan.sandbox.components import WEIGHTS
 from physplan.sandbox.models.text import build_text_encoder, build_tokenizer
-from physplan.sandbox.train import autoencoder, encoder, sight, video
+from physplan.sandbox.train import autoencoder, encoder, finish, sight, video
 from physplan.sandbox.train.loop import TrainConfig
 
-PARTS = ("autoencoder", "sight", "encoder", "video")
+#: Each part's folder below the weights.
+STORED = {
+    "autoencoder": "video/autoencoder",
+    "sight": "sight",
+    "encoder": "encoder",
+    "outline": "video/outline",
+    "drawing": "video/drawing",
+    "finish": "video/autoencoder",
+}
+PARTS = tuple(STORED)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m physplan.sandbox.train",
         description="Train the sandbox's models. A killed run goes on where it stopped.",
-        epilog="example: python -m physplan.sandbox.train video --steps 20000 --threads 2",
+        epilog="example: python -m physplan.sandbox.train drawing --steps 20000 --threads 2",
     )
     parser.add_argument("part", nargs="?", choices=(*PARTS, "all"), default="all")
     parser.add_argument(
@@ -35,6 +44,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="training steps (default: the part's own number)")
     parser.add_argument("--clips", type=int, help="training clips (default: the part's own number)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--go-on", action="store_true", help="start from the package's weights, not from nothing"
+    )
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
@@ -44,23 +56,30 @@ def main() -> None:
 
 def train_part(part: str, args: argparse.Namespace) -> None:
     clips = {} if args.clips is None else {"clips": args.clips}
+    start = args.weights / STORED[part] if args.go_on else None
+    model: nn.Module
     if part == "autoencoder":
-        model, _ = autoencoder.run(args.work, config=_config(autoencoder.CONFIG, args), **clips)
+        model, _ = autoencoder.run(args.work, config=_config(autoencoder.CONFIG, args), start=start, **clips)
         save(model, args.weights / "video" / "autoencoder")
     elif part == "sight":
-        model, _ = sight.run(args.work, config=_config(sight.CONFIG, args), **clips)
+        model, _ = sight.run(args.work, config=_config(sight.CONFIG, args), start=start, **clips)
         save(model, args.weights / "sight")
     elif part == "encoder":
-        model, _ = encoder.run(args.work, config=_config(encoder.CONFIG, args), **clips)
+        model, _ = encoder.run(args.work, config=_config(encoder.CONFIG, args), start=start, **clips)
         save(model, args.weights / "encoder")
+    elif part == "finish":
+        model, _ = finish.run(args.work, args.weights / "video", config=_config(finish.CONFIG, args), **clips)
+        save(model, args.weights / "video" / "autoencoder")
     else:
         frozen = args.weights / "video" / "autoencoder"
-        model, _ = video.run(args.work, frozen, config=_config(video.CONFIG, args), **clips)
-        save_video(model, args.weights / "video")
+        usual = video.NETWORKS[part][1]
+        model, _ = video.run(part, args.work, frozen, config=_config(usual, args), start=start, **clips)
+        save(model, args.weights / STORED[part])
+        save_words(args.weights / "video")
 
 
-def save_video(transformer: nn.Module, folder: Path) -> None:
-    save(transformer, folder / "transformer")
+def save_words(folder: Path) -> None:
+    """What the video model needs beside its networks."""
     save(build_text_encoder(), folder / "text_encoder")
     video.build_scheduler().save_pretrained(folder / "scheduler")
     build_tokenizer().save_pretrained(folder / "tokenizer")

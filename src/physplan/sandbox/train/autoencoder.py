@@ -1,90 +1,137 @@
-"""Trains the autoencoder on groups of four neighbouring frames."""
+"""Trains the autoencoder's decoder on crops of single frames, mostly where something moves."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
-from physplan.sandbox.models.autoencoder import GROUP, FrameGroupAutoencoder
+from physplan.files import atomic_path
+from physplan.sandbox.models.autoencoder import CELL, FrameAutoencoder
+from physplan.sandbox.models.departures import measure
+from physplan.sandbox.models.outline import shrink
 from physplan.sandbox.train.data import cache_frames
 from physplan.sandbox.train.loop import TrainConfig, train
 
-CONFIG = TrainConfig(steps=2400, learning_rate=1.5e-3, batch=12, weight_decay=1e-4, ema=0.998)
-GAIN = 18.75  # makes the variance of what moves about 1, as the mean over the channels
-PUSH = 0.3
-NOISE = 0.05  # added to the latents, so that the decoder bears what a denoiser leaves
+CONFIG = TrainConfig(steps=12_000, learning_rate=1e-3, batch=32, weight_decay=1e-4, ema=0.998, bf16=True)
+CLIPS = 8000
+CROP = 8  # cells per side of a crop
+MOVED = 0.06  # of the range from -1 to 1: a pixel that differs this much from the first frame has moved
+LEFT = 0.25  # the most noise, in the drawn channels' scale, that the decoder learns to bear
 
 
-def reconstruction_loss(model: FrameGroupAutoencoder, groups: Tensor) -> Tensor:
-    """Squared and absolute error, edges counted again. groups: [B, 12, H, W] in [-1, 1]."""
-    latents = model.encoder(groups)
-    spread = latents.std(dim=(0, 2, 3), keepdim=True).detach().clamp(min=1e-3)
-    out = model.decoder(latents + NOISE * spread * torch.randn_like(latents))
-    error = out - groups
-    edges = sum(torch.diff(error, dim=d).abs().mean() for d in (2, 3))
-    return (
-        4.0 * F.mse_loss(out, groups)
-        + 0.4 * error.abs().mean()
-        + 0.3 * edges
-        + 1e-4 * latents.square().mean()
-    )
+@dataclass(frozen=True)
+class Crops:
+    """Where to look: clips, and for each of their frames and places how much moves there, summed up."""
+
+    frames: NDArray[np.uint8]  # [N, T, H, W, 3]
+    chances: NDArray[np.float64]  # cumulative, over clips, frames and places of a crop
+
+    @classmethod
+    def of(cls, frames: NDArray[np.uint8], folder: Path) -> Crops:
+        path = folder / f"movement-{len(frames)}.npy"
+        if not path.exists():
+            with atomic_path(path) as temporary, temporary.open("wb") as file:
+                np.save(file, np.stack([movement(clip) for clip in frames]))
+        chances = np.cumsum(np.load(path).ravel().astype(np.float64) + 0.01)
+        return cls(frames, chances / chances[-1])
+
+    def draw(self, batch: int, rng: np.random.Generator) -> Iterator[tuple[int, int, int, int]]:
+        """Clip, frame, row and column of a crop's first cell."""
+        places = self.frames.shape[2] // CELL - CROP + 1
+        shape = (*self.frames.shape[:2], places, places)
+        for place in np.searchsorted(self.chances, rng.random(batch)):
+            clip, time, y, x = (int(k) for k in np.unravel_index(place, shape))
+            yield clip, time, y, x
+
+    def sample(self, batch: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+        """Crops [B, 3, 48, 48] of frames, and of the first frame at the same place."""
+        found, first = [], []
+        for clip, time, y, x in self.draw(batch, rng):
+            area = (slice(CELL * y, CELL * (y + CROP)), slice(CELL * x, CELL * (x + CROP)))
+            both = self.frames[clip][[time, 0]][(slice(None), *area)]
+            if rng.random() < 0.5:
+                both = both[:, :, ::-1]
+            if rng.random() < 0.3:  # other colours than the palette's, so that none is learnt by heart
+                both = both[..., rng.permutation(3)]
+            found.append(both[0])
+            first.append(both[1])
+        return to_input(np.stack(found)), to_input(np.stack(first))
+
+
+def movement(clip: NDArray[np.uint8]) -> NDArray[np.float16]:
+    """[T, places, places]: the share of a crop's pixels that differ from the first frame."""
+    small = clip[:, ::3, ::3].astype(np.int16)
+    busy = torch.from_numpy(np.abs(small - small[:1]).max(axis=-1) > 12)
+    return F.avg_pool2d(busy.float()[:, None], CELL * CROP // 3, CELL // 3)[:, 0].numpy().astype(np.float16)
+
+
+def to_input(pictures: NDArray[np.uint8]) -> Tensor:
+    """[B, H, W, 3] bytes as [B, 3, H, W] in [-1, 1]."""
+    return torch.tensor(pictures).permute(0, 3, 1, 2).float() / 127.5 - 1.0
+
+
+def decoding_loss(model: FrameAutoencoder, frames: Tensor, first: Tensor, rng: np.random.Generator) -> Tensor:
+    """Error of frames decoded from their latents; half of these hold noise such as a video model leaves."""
+    latents = model.encode(torch.stack([first, frames], dim=2))[:, :, 1].clone()
+    left = rng.uniform(0, LEFT, len(frames)) * (rng.random(len(frames)) < 0.5)
+    drawn = int(model.config.drawn)
+    noise = torch.from_numpy(left.astype(np.float32)).view(-1, 1, 1, 1) * torch.randn_like(latents[:, :drawn])
+    latents[:, :drawn] += noise
+    return pixel_loss(model.paint(latents), frames, first)
+
+
+def pixel_loss(found: Tensor, frames: Tensor, first: Tensor) -> Tensor:
+    """Squared and absolute error, five times as much where pixels differ from the first frame, and the error
+    of differences between neighbours: edges."""
+    error = found.float() - frames
+    moved = (frames - first).abs().amax(dim=1, keepdim=True) > MOVED
+    weight = 1.0 + 4.0 * moved.float()
+    edges = error.diff(dim=-1).abs().mean() + error.diff(dim=-2).abs().mean()
+    return (weight * (4.0 * error.square() + 0.1 * error.abs())).mean() + 0.1 * edges
 
 
 def run(
-    folder: Path, *, config: TrainConfig = CONFIG, clips: int = 2400
-) -> tuple[FrameGroupAutoencoder, dict]:
-    frames = cache_frames(folder, clips)
+    folder: Path, *, config: TrainConfig = CONFIG, clips: int = CLIPS, start: Path | None = None
+) -> tuple[FrameAutoencoder, dict]:
+    """From principal components; from the weights in `start` only the decoder learns, and latents stay."""
+    crops = Crops.of(cache_frames(folder, clips), folder)
     torch.manual_seed(config.seed)
-    model = FrameGroupAutoencoder().to(memory_format=torch.channels_last)
-    model.start_from_principal_components(sample_groups(frames, 256, np.random.default_rng(1)))
+    if start is None:
+        model = begin(crops)
+    else:
+        model = FrameAutoencoder.from_pretrained(start, torch_dtype=torch.float32)
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
-        return reconstruction_loss(model, sample_groups(frames, config.batch, rng))
+        return decoding_loss(model, *crops.sample(config.batch, rng), rng)
 
-    figures = train(model, loss_at, config, folder, name="autoencoder")
-    standardise(model, frames)
-    return model, figures
-
-
-def sample_groups(frames: np.ndarray, batch: int, rng: np.random.Generator) -> Tensor:
-    """Aligned groups of random clips; one in seven is a first frame, repeated."""
-    picked = []
-    for clip in rng.integers(len(frames), size=batch):
-        group = int(rng.integers(0, (frames.shape[1] - 1) // GROUP + 1))
-        rows = [0] * GROUP if group == 0 else range(1 + (group - 1) * GROUP, 1 + group * GROUP)
-        picked.append(frames[clip][list(rows)])
-    return to_input(np.stack(picked))
-
-
-def to_input(groups: np.ndarray) -> Tensor:
-    """uint8 [B, 4, H, W, 3] -> float [B, 12, H, W] in [-1, 1]."""
-    return torch.from_numpy(groups).permute(0, 1, 4, 2, 3).flatten(1, 2).float() / 127.5 - 1.0
+    return model, train(model, loss_at, config, folder, name="autoencoder")
 
 
 @torch.no_grad()
-def standardise(model: FrameGroupAutoencoder, frames: np.ndarray) -> None:
-    """Zero mean for every latent channel, and the spread that its share in the picture deserves.
-
-    With channels of equal spread, noise would drown the outline of a scene together with its finest detail,
-    and a denoiser would have to find both at once. So a channel is scaled by how far pixels move with it.
-    """
-    groups = sample_groups(frames, 512, np.random.default_rng(0))
-    latents = torch.cat([model.encoder(chunk) for chunk in groups.split(32)])
-    model.latent_mean.copy_(latents.mean(dim=(0, 2, 3)))
-    spread = latents.std(dim=(0, 2, 3))
-    model.latent_std.copy_(spread / (GAIN * sensitivity(model, latents[:32], spread)))
-
-
-def sensitivity(model: FrameGroupAutoencoder, latents: Tensor, spread: Tensor) -> Tensor:
-    """By how much pixels change when a channel changes by its own spread, per channel."""
-    before, moved = model.decoder(latents), []
-    generator = torch.Generator().manual_seed(0)
-    for channel, width in enumerate(spread.tolist()):
-        pushed = latents.clone()
-        pushed[:, channel] += PUSH * width * torch.randn(pushed[:, channel].shape, generator=generator)
-        moved.append((model.decoder(pushed) - before).square().mean().sqrt() / PUSH)
-    return torch.stack(moved)
+def begin(crops: Crops) -> FrameAutoencoder:
+    """The encoder is finished here; the decoder shows what is coarse, and the picture's fine patterns."""
+    model = FrameAutoencoder()
+    frames, first = crops.sample(3000, np.random.default_rng(1))
+    cells, still = (F.pixel_unshuffle(x, CELL).permute(0, 2, 3, 1).flatten(0, 2) for x in (frames, first))
+    busy = (cells - still).abs().amax(dim=1) > MOVED
+    model.start_from_principal_components(
+        torch.cat([cells[busy], still[::5]]), departures=(cells - still)[busy]
+    )
+    whole = crops.frames[:: max(1, len(crops.frames) // 200)]
+    latents = torch.cat([model.encode(to_input(clip).transpose(0, 1)[None]) for clip in whole])
+    drawn = latents[:, : int(model.config.drawn)]
+    departed = (drawn - drawn[:, :, :1])[:, :, 1:]
+    for spread, values in (
+        ((model.departs, model.departs_moving), departed),
+        ((model.outlines, model.outlines_moving), shrink(drawn - drawn[:, :, :1])),
+    ):
+        for buffer, found in zip(spread, measure(values), strict=True):
+            buffer.copy_(found)
+    return model

@@ -148,10 +148,14 @@ def _readings(heads: Heads, features: Tensor, cover: Tensor, category: Tensor, s
     return named + error.mean()
 
 
-def run(folder: Path, *, config: TrainConfig = CONFIG, clips: int = 5000) -> tuple[Dinov2Model, dict]:
+def run(
+    folder: Path, *, config: TrainConfig = CONFIG, clips: int = 5000, start: Path | None = None
+) -> tuple[Dinov2Model, dict]:
+    """From nothing, or from the weights in `start`."""
     pictures = cache_pictures(folder, clips)
     torch.manual_seed(config.seed)
-    model = torch.nn.ModuleDict({"encoder": build_encoder(), "heads": Heads()})
+    encoder = build_encoder() if start is None else Dinov2Model.from_pretrained(start, dtype=torch.float32)
+    model = torch.nn.ModuleDict({"encoder": encoder, "heads": Heads()})
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
         return encoder_loss(model["encoder"], model["heads"], *batch_of(pictures, config.batch, rng))  # type: ignore[arg-type]

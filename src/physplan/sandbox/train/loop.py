@@ -30,6 +30,7 @@ class TrainConfig:
     ema: float = 0.999
     seed: int = 0
     save_seconds: float = 60.0
+    bf16: bool = False  # networks run in bfloat16, which this CPU does two to three times as fast
 
 
 #: (step, generator) -> loss. The generator is seeded by the step, so a resumed run draws what an unbroken
@@ -61,7 +62,8 @@ def train(model: nn.Module, loss_at: StepLoss, config: TrainConfig, folder: Path
         torch.manual_seed(config.seed * 1_000_003 + step)
         for group in optimizer.param_groups:
             group["lr"] = config.learning_rate * schedule(step, config)
-        loss = loss_at(step, np.random.default_rng([config.seed, step]))
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=config.bf16):
+            loss = loss_at(step, np.random.default_rng([config.seed, step]))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(parameters, config.clip)

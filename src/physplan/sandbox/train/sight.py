@@ -13,11 +13,12 @@ from physplan.sandbox.models.sight import SightNet
 from physplan.sandbox.train.loop import TrainConfig, train
 from physplan.sandbox.train.pictures import Pictures, cache_pictures, worsen
 
-CONFIG = TrainConfig(steps=3300, learning_rate=2e-3, batch=12, weight_decay=1e-3, ema=0.997)
+CONFIG = TrainConfig(steps=3300, learning_rate=2e-3, batch=12, weight_decay=1e-3, ema=0.997, bf16=True)
+READINGS = 3 * 4  # rows of the last layer for direction and nearness, before pixels are shuffled out
 
 
 def sight_loss(model: SightNet, images: Tensor, named: Tensor, offsets: Tensor, depth: Tensor) -> Tensor:
-    logits, pointed, near = model(images)
+    logits, pointed, near = (out.float() for out in model(images))
     things = (named > 1).unsqueeze(1).float()
     # Thin and small objects count as much as the wall behind them.
     weight = torch.where(named > 1, 3.0, 0.6)
@@ -60,10 +61,28 @@ def middle_offsets(objects: np.ndarray) -> np.ndarray:
     return np.stack([mean_col[objects] - cols, mean_row[objects] - rows]).astype(np.float32) / side
 
 
-def run(folder: Path, *, config: TrainConfig = CONFIG, clips: int = 5000) -> tuple[SightNet, dict]:
+@torch.no_grad()
+def adopt(model: SightNet, old: SightNet) -> None:
+    """Take over what `old` knows: new categories stand at the end of the list, before the three readings."""
+    known, state = old.state_dict(), model.state_dict()
+    for name, value in state.items():
+        if value.shape == known[name].shape:
+            value.copy_(known[name])
+            continue
+        categories = known[name].shape[0] - READINGS
+        value[:categories].copy_(known[name][:categories])
+        value[-READINGS:].copy_(known[name][-READINGS:])
+
+
+def run(
+    folder: Path, *, config: TrainConfig = CONFIG, clips: int = 5000, start: Path | None = None
+) -> tuple[SightNet, dict]:
+    """From nothing, or from the weights in `start`, which may know fewer categories."""
     pictures = cache_pictures(folder, clips)
     torch.manual_seed(config.seed)
     model = SightNet().to(memory_format=torch.channels_last)
+    if start is not None:
+        adopt(model, SightNet.from_pretrained(start, torch_dtype=torch.float32))
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
         chosen = rng.integers(len(pictures.frames), size=config.batch)

@@ -1,52 +1,36 @@
-"""Trains the video model on latents of clips whose outcome is drawn whatever the scene."""
+"""Trains the video model's two denoisers on clips whose outcome is drawn whatever the scene."""
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache
-from multiprocessing import get_context
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from diffusers import CogVideoXDDIMScheduler, CogVideoXTransformer3DModel
-from diffusers.models.embeddings import get_3d_rotary_pos_embed
-from numpy.lib.format import open_memmap
-from torch import Tensor
-from tqdm import tqdm
+from diffusers import CogVideoXDDIMScheduler
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
-from physplan.sandbox.models import departures
-from physplan.sandbox.models.autoencoder import FrameGroupAutoencoder
-from physplan.sandbox.models.text import LENGTH, WIDTH, build_text_encoder, build_tokenizer, encode_prompts
-from physplan.sandbox.train.data import training_clip
-from physplan.sandbox.train.loop import TrainConfig, train
+from physplan.sandbox.models.autoencoder import CELL, FrameAutoencoder
+from physplan.sandbox.models.departures import Spread
+from physplan.sandbox.models.drawing import DrawingNet
+from physplan.sandbox.models.outline import MUCH, QUIETER, OutlineNet, shrink
+from physplan.sandbox.models.text import build_text_encoder, build_tokenizer, encode_prompts
+from physplan.sandbox.train.autoencoder import CROP, Crops, to_input
+from physplan.sandbox.train.data import cache_frames, cached_prompts
+from physplan.sandbox.train.loop import StepLoss, TrainConfig, train
 from physplan.sandbox.world.phenomena import PHENOMENA
+from physplan.sandbox.world.render import FRAMES
 
-CONFIG = TrainConfig(steps=20_000, learning_rate=6e-4, batch=16, warmup=100, ema=0.998)
-CLIPS = 9000
+OUTLINE = TrainConfig(steps=20_000, learning_rate=8e-4, batch=32, warmup=100, ema=0.998, bf16=True)
+DRAWING = TrainConfig(steps=20_000, learning_rate=1e-3, batch=48, warmup=100, ema=0.998, bf16=True)
+CLIPS = 8000
+ENDS, ENDING = 0.2, 4  # share of the moments that are of the last frames, which lack neighbours; how many
 NO_WORDS = 0.12  # share of the clips trained without their prompt, for classifier-free guidance
-LATENT = (24, 7, 12, 12)
+OVERLAP = 60  # noise steps that each denoiser learns beyond those where it is asked
 SHARP = 0.1  # the smaller, the more the last steps count, those that draw the edges
-
-
-def build_transformer() -> CogVideoXTransformer3DModel:
-    return CogVideoXTransformer3DModel(
-        num_attention_heads=4,
-        attention_head_dim=32,
-        in_channels=2 * LATENT[0],
-        out_channels=2 * LATENT[0],
-        num_layers=6,
-        sample_width=LATENT[3],
-        sample_height=LATENT[2],
-        sample_frames=25,
-        patch_size=2,
-        text_embed_dim=WIDTH,
-        max_text_seq_length=LENGTH,
-        time_embed_dim=128,
-        temporal_compression_ratio=4,
-        use_rotary_positional_embeddings=True,
-        use_learned_positional_embeddings=False,
-    )
 
 
 def build_scheduler() -> CogVideoXDDIMScheduler:
@@ -64,95 +48,160 @@ def build_scheduler() -> CogVideoXDDIMScheduler:
     )
 
 
-def cache_latents(folder: Path, autoencoder: Path, count: int = CLIPS, *, workers: int = 2) -> np.ndarray:
-    """float16 [count, C, L, h, w], rendered and encoded once; the number of each clip's prompt beside it."""
-    path, words = folder / f"latents-{count}.npy", folder / f"prompts-{count}.npy"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        store = open_memmap(partial, mode="w+", dtype=np.float16, shape=(count, *LATENT))
-        indices = np.zeros(count, dtype=np.int64)
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            made = pool.map(_encoded, [(str(autoencoder), k) for k in range(count)], chunksize=16)
-            for k, (latents, prompt) in enumerate(
-                tqdm(made, total=count, desc="rendering and encoding clips")
-            ):
-                store[k], indices[k] = latents, prompt
-        store.flush()
-        np.save(words, indices)
-        partial.rename(path)
-    return np.load(path, mmap_mode="r")
-
-
-@torch.no_grad()
-def _encoded(job: tuple[str, int]) -> tuple[np.ndarray, int]:
-    folder, index = job
-    clip, prompt = training_clip(index)
-    video = torch.from_numpy(clip.frames).permute(3, 0, 1, 2)[None].float() / 127.5 - 1.0
-    return _load(folder).encode(video)[0].numpy().astype(np.float16), all_prompts().index(prompt)
-
-
-@cache
-def _load(folder: str) -> FrameGroupAutoencoder:
-    torch.set_num_threads(1)
-    return FrameGroupAutoencoder.from_pretrained(folder, torch_dtype=torch.float32).eval()
-
-
 def all_prompts() -> list[str]:
     """The empty prompt first."""
     return ["", *(prompt for p in PHENOMENA.values() for prompt in p.prompts)]
 
 
-def video_loss(
-    transformer: CogVideoXTransformer3DModel,
+def estimate(
+    denoiser: DrawingNet,
     clean: Tensor,
-    text: Tensor,
+    times: Tensor,
+    picture: Tensor,
     abar: Tensor,
     steps: Tensor,
-    rotary: tuple[Tensor, Tensor],
-) -> Tensor:
-    """Error of the departure, counted more where the clip departs from its first frame, and at little noise.
+    spread: Spread,
+) -> tuple[Tensor, Tensor]:
+    """A frame's departure [B, C, h, w] as the network finds it under noise, and as it is; from latents of the
+    frame and its neighbours [B, C, moments, h, w], which frames these are [B, moments], and their picture's
+    latent [B, C + 108, h, w]."""
+    alpha, sigma = (x[steps].sqrt().view(-1, 1, 1, 1) for x in (abar, 1 - abar))
+    departed = clean - picture[:, : spread.channels, None]
+    # A frame that stands for a missing neighbour comes with the noise that it has in its own place.
+    each = torch.randn(*departed.shape[:2], FRAMES, *departed.shape[3:])
+    noise = torch.gather(each, 2, times[:, None, :, None, None].expand_as(departed))
+    noisy = alpha[..., None] * departed + sigma[..., None] * noise
+    shown = (spread.inn(alpha[..., None], sigma[..., None]) * noisy).transpose(1, 2).flatten(1, 2)
+    middle = denoiser.config.moments.index(0)
+    found = denoiser(shown, picture, steps).float()
+    return spread.flat().departure(found, noisy[:, :, middle], alpha, sigma), departed[:, :, middle]
 
-    clean: [B, C, L, h, w].
-    """
-    noise = torch.randn_like(clean)
-    alpha, sigma = abar[steps].sqrt().view(-1, 1, 1, 1, 1), (1 - abar[steps]).sqrt().view(-1, 1, 1, 1, 1)
-    picture = clean[:, :, :1].expand_as(clean)
-    departure = clean - picture
-    noisy = alpha * departure + sigma * noise
-    joined = torch.cat([departures.inn(alpha, sigma) * noisy, picture], dim=1).transpose(1, 2)
-    found = transformer(
-        hidden_states=joined,
-        encoder_hidden_states=text,
-        timestep=steps,
-        image_rotary_emb=rotary,
-        return_dict=False,
-    )[0].transpose(1, 2)
-    moving = departure.square().mean(dim=1, keepdim=True).sqrt().clamp(max=1.0)
-    weight = 1.0 + 3.0 * moving
-    guess = departures.departure(found, noisy, alpha, sigma)
-    error = ((guess - departure) / departures.SCALE).square() / (sigma**2 + SHARP)
-    return (error * weight).sum() / (weight.sum() * clean.shape[1])
+
+def outline_loss(
+    denoiser: OutlineNet, clean: Tensor, text: Tensor, abar: Tensor, steps: Tensor, spread: Spread
+) -> Tensor:
+    """Of whole clips' latents [B, C, F, h, w]."""
+    picture = clean[:, :, :1]
+    departure = shrink(clean - picture)
+    alpha, sigma = (x[steps].sqrt().view(-1, 1, 1, 1, 1) for x in (abar, 1 - abar))
+    sigma = QUIETER * sigma
+    noisy = alpha * departure + sigma * torch.randn_like(departure)
+    found = denoiser(spread.inn(alpha, sigma) * noisy, picture[:, :, 0], steps, text)
+    return departure_loss(spread.departure(found.float(), noisy, alpha, sigma), departure, spread, sigma)
+
+
+def departure_loss(guess: Tensor, departure: Tensor, spread: Spread, sigma: Tensor) -> Tensor:
+    """Counted more where the clip departs from its first frame, and at little noise."""
+    weight = 1.0 + 4.0 * departure.square().mean(dim=1, keepdim=True).sqrt().clamp(max=1.0)
+    error = (guess - departure).square() / spread.overall.mean() / (sigma**2 + SHARP)
+    return (error * weight).sum() / (weight.sum() * spread.channels)
+
+
+def busy_moments(
+    crops: Crops, batch: int, moments: Sequence[int], rng: np.random.Generator
+) -> tuple[Tensor, Tensor]:
+    """Pixels [B, 3, 1 + moments, 48, 48], drawn where much moves: the picture, and a frame with neighbours;
+    and which frames these are, [B, moments]."""
+    last, found, places = crops.frames.shape[1] - 1, [], []
+    for clip, busy, y, x in crops.draw(batch, rng):
+        time = int(last - rng.integers(ENDING)) if rng.random() < ENDS else busy
+        rows, columns = (slice(CELL * k, CELL * (k + CROP)) for k in (y, x))
+        times = [0, *(min(max(time + moment, 0), last) for moment in moments)]
+        shown = crops.frames[clip][times, rows, columns]
+        if rng.random() < 0.5:
+            shown = shown[:, :, ::-1].copy()
+        found.append(to_input(shown).transpose(0, 1))
+        places.append(times[1:])
+    return torch.stack(found), torch.tensor(places)
 
 
 def run(
-    folder: Path, autoencoder: Path, *, config: TrainConfig = CONFIG, clips: int = CLIPS
-) -> tuple[CogVideoXTransformer3DModel, dict]:
-    latents = cache_latents(folder, autoencoder, clips)
-    prompts = np.load(folder / f"prompts-{clips}.npy")
-    embeddings = encode_prompts(build_tokenizer(), build_text_encoder(), all_prompts())
+    part: str,
+    folder: Path,
+    autoencoder: Path,
+    *,
+    config: TrainConfig | None = None,
+    clips: int = CLIPS,
+    start: Path | None = None,
+) -> tuple[nn.Module, dict]:
+    """One of the two denoisers, from nothing or from the weights in `start`."""
+    build, usual, make_loss = NETWORKS[part]
+    config = config or usual
     torch.manual_seed(config.seed)
-    transformer = build_transformer()
-    abar = build_scheduler().alphas_cumprod.float()
-    rotary = get_3d_rotary_pos_embed(32, ((0, 0), (6, 6)), (6, 6), LATENT[1])
+    denoiser = build()
+    if start is not None:
+        denoiser = type(denoiser).from_pretrained(start, torch_dtype=torch.float32)
+    frozen = FrameAutoencoder.from_pretrained(autoencoder, torch_dtype=torch.float32).requires_grad_(False)
+    clips_seen = Clips.of(folder, clips, frozen)
+    return denoiser, train(denoiser, make_loss(denoiser, clips_seen, config), config, folder, name=part)
+
+
+@dataclass(frozen=True)
+class Clips:
+    """What both denoisers learn from."""
+
+    crops: Crops
+    prompts: NDArray[np.int64]
+    embeddings: Tensor
+    frozen: FrameAutoencoder
+    abar: Tensor
+
+    @classmethod
+    def of(cls, folder: Path, count: int, frozen: FrameAutoencoder) -> Clips:
+        words = all_prompts()
+        embeddings = encode_prompts(build_tokenizer(), build_text_encoder(), words)
+        crops = Crops.of(cache_frames(folder, count), folder)
+        prompts = np.array([words.index(prompt) for prompt in cached_prompts(folder, count)])
+        return cls(crops, prompts, embeddings, frozen, build_scheduler().alphas_cumprod.float())
+
+    def latents(self, videos: Tensor) -> Tensor:
+        with torch.autocast("cpu", enabled=False):
+            return self.frozen.coarse(videos)
+
+    def text(self, chosen: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+        """In a share of the clips no words."""
+        names = np.where(rng.random(len(chosen)) < NO_WORDS, 0, self.prompts[chosen])
+        return self.embeddings[torch.from_numpy(names)]
+
+
+def noise_steps(batch: int, low: int, high: int, rng: np.random.Generator) -> Tensor:
+    """Evenly spread: less variance than independent draws."""
+    levels = (rng.permutation(batch) + rng.random(batch)) / batch
+    return torch.from_numpy((low + levels * (high - low)).astype(np.int64))
+
+
+def learn_drawing(denoiser: DrawingNet, clips: Clips, config: TrainConfig) -> StepLoss:
+    spread = Spread.of(clips.frozen.departs, clips.frozen.departs_moving)
+    moments = denoiser.config.moments
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
-        chosen = np.sort(rng.choice(len(latents), config.batch, replace=False))
-        clean = torch.from_numpy(latents[chosen].astype(np.float32))
-        words = np.where(rng.random(config.batch) < NO_WORDS, 0, prompts[chosen])
-        # Evenly spread noise levels: less variance than independent draws.
-        levels = (rng.permutation(config.batch) + rng.random(config.batch)) / config.batch
-        steps = torch.from_numpy((levels * 1000).astype(np.int64))
-        return video_loss(transformer, clean, embeddings[torch.from_numpy(words)], abar, steps, rotary)
+        videos, times = busy_moments(clips.crops, config.batch, moments, rng)
+        with torch.autocast("cpu", enabled=False):
+            picture = clips.frozen.encode(videos[:, :, :1])[:, :, 0]
+        steps = noise_steps(config.batch, 0, MUCH + OVERLAP, rng)
+        clean = clips.latents(videos[:, :, 1:])
+        guess, departure = estimate(denoiser, clean, times, picture, clips.abar, steps, spread)
+        sigma = (1 - clips.abar[steps]).sqrt().view(-1, 1, 1, 1)
+        return departure_loss(guess, departure, spread.flat(), sigma)
 
-    return transformer, train(transformer, loss_at, config, folder, name="video")
+    return loss_at
+
+
+def learn_outline(denoiser: OutlineNet, clips: Clips, config: TrainConfig) -> StepLoss:
+    spread = Spread.of(clips.frozen.outlines, clips.frozen.outlines_moving)
+    frames = clips.crops.frames
+
+    def loss_at(step: int, rng: np.random.Generator) -> Tensor:
+        chosen = rng.choice(len(frames), config.batch, replace=False)
+        clean = torch.cat([clips.latents(to_input(frames[k]).transpose(0, 1)[None]) for k in chosen])
+        steps = noise_steps(config.batch, MUCH - OVERLAP, 1000, rng)
+        return outline_loss(denoiser, clean, clips.text(chosen, rng), clips.abar, steps, spread)
+
+    return loss_at
+
+
+#: How each is built, its usual training, and what it learns.
+NETWORKS: dict[str, tuple[Any, TrainConfig, Callable[[Any, Clips, TrainConfig], StepLoss]]] = {
+    "outline": (OutlineNet, OUTLINE, learn_outline),
+    "drawing": (DrawingNet, DRAWING, learn_drawing),
+}

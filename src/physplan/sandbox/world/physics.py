@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pymunk
 
-from physplan.sandbox.world.render import FRAMES
-from physplan.sandbox.world.sprites import Value
+from physplan.sandbox.world.render import BEAT, FRAMES
+from physplan.sandbox.world.sprites import Array, Value
 
-GRAVITY = 1.7  # world units per frame squared
+GRAVITY = 1.7  # world units per beat squared
 SUBSTEPS = 12
+SPRING, DAMPING = 0.35, 0.75  # of a hinged beam: what levels it, and what slows it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Body:
-    """A ball (`w` = `h` = its diameter) or a box, at its centre, standing upright; fixed when it has no
-    mass."""
+    """A ball (`w` = `h` = its diameter) or a box, at its centre. Fixed boxes may stand askew (`angle`)."""
 
     x: float
     y: float
@@ -29,7 +30,8 @@ class Body:
     friction: float = 0.7
     bounce: float = 0.15
     velocity: tuple[float, float] = (0.0, 0.0)
-    drag: float = 0.0  # share of the velocity lost per frame
+    drag: float = 0.0  # share of the velocity lost per beat
+    angle: float = 0.0  # of a fixed box, clockwise
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,13 @@ def simulate(
     *,
     ground: float,
     fixed: Sequence[Body] = (),
-    start: int = 1,
+    start: float = 1.0,
     push: Callable[[list[pymunk.Body]], None] | None = None,
     pace: float = 1.0,
     frames: int = FRAMES,
 ) -> list[Poses]:
-    """The poses of `bodies` in every frame; nothing moves before frame `start`, when `push` is applied."""
+    """The poses of `bodies` in every frame; nothing moves before beat `start`, when `push` is applied."""
+    first = round(start / BEAT)
     space = pymunk.Space()
     space.gravity = (0.0, GRAVITY)
     space.iterations = 20
@@ -66,20 +69,40 @@ def simulate(
     for frame in range(frames):
         for k, live in enumerate(moving):
             poses[frame, k] = (*live.position, live.angle)
-        if frame + 1 < start:
+        if frame + 1 < first:
             continue
-        if frame + 1 == start:
+        if frame + 1 == first:
             for live, spec in zip(moving, bodies, strict=True):
                 live.velocity = spec.velocity
             if push is not None:
                 push(moving)
         for _ in range(SUBSTEPS):
-            space.step(1.0 / (SUBSTEPS * pace))
+            space.step(BEAT / (SUBSTEPS * pace))
         for live, spec in zip(moving, bodies, strict=True):
             if spec.drag:
-                live.velocity = (live.velocity[0] * (1 - spec.drag), live.velocity[1])
-                live.angular_velocity *= 1 - spec.drag
+                live.velocity = (live.velocity[0] * (1 - spec.drag) ** BEAT, live.velocity[1])
+                live.angular_velocity *= (1 - spec.drag) ** BEAT
     return [Poses(*(poses[:, k, c] for c in range(3))) for k in range(len(bodies))]
+
+
+def swing(torque: Callable[[int], float], *, limit: float, start: float, pace: float = 1.0) -> Array:
+    """The angle in every frame of a beam on a hinge between two stops at +-limit; at rest at `start`.
+
+    `torque` gives the moment of what lies on it, clockwise, in units of the beam's inertia, frame by frame.
+    """
+    space = pymunk.Space()
+    beam = pymunk.Body(1.0, 1.0)
+    beam.angle = start
+    space.add(beam, pymunk.PivotJoint(space.static_body, beam, (0.0, 0.0)))
+    space.add(pymunk.RotaryLimitJoint(space.static_body, beam, -limit, limit))
+    space.add(pymunk.DampedRotarySpring(space.static_body, beam, 0.0, SPRING, DAMPING))
+    angles = np.zeros(FRAMES, dtype=np.float32)
+    for frame in range(FRAMES):
+        angles[frame] = np.clip(beam.angle, -limit, limit)
+        for _ in range(SUBSTEPS):
+            beam.torque = torque(frame)
+            space.step(BEAT / (SUBSTEPS * pace))
+    return angles
 
 
 def _add(space: pymunk.Space, spec: Body) -> pymunk.Body:
@@ -101,8 +124,10 @@ def _shape(spec: Body, body: pymunk.Body, offset: tuple[float, float] = (0.0, 0.
         shape = pymunk.Circle(body, 0.5 * spec.w, offset)
     else:
         a, b = 0.5 * spec.w, 0.5 * spec.h
+        c, s = math.cos(spec.angle), math.sin(spec.angle)
         corners = [
-            (offset[0] + sx * a, offset[1] + sy * b) for sx, sy in ((-1, -1), (1, -1), (1, 1), (-1, 1))
+            (offset[0] + c * u - s * v, offset[1] + s * u + c * v)
+            for u, v in ((-a, -b), (a, -b), (a, b), (-a, b))
         ]
         shape = pymunk.Poly(body, corners)
     shape.friction, shape.elasticity = spec.friction, spec.bounce

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from physplan.sandbox.world import paint_machines, paint_stories  # noqa: F401  they register painters
 from physplan.sandbox.world.paint import PAINTERS, Brush, Layer
 from physplan.sandbox.world.sprites import TIMED, Sprite, color_over_time, over_time
 
 WORLD = 96.0  # the side of the picture in world units
-FRAMES = 25
+FRAMES = 33
+BEAT = 0.75  # what happens is timed in beats; a frame lasts this many, and a clip 24
+BEATS = BEAT * np.arange(FRAMES, dtype=np.float32)  # when each frame is
 Array = NDArray[Any]
 
 
@@ -32,12 +35,14 @@ class Backdrop:
 @dataclass(frozen=True)
 class Clip:
     """frames uint8 [T, H, W, 3]; objects uint8 [T, H, W], indices into `names` (0 = wall, 1 = table); depth
-    float32."""
+    float32; sources float32 [T, H, W, 2]: the column and row of frame 0 where what a pixel shows was (it may
+    have been hidden there)."""
 
     frames: NDArray[np.uint8]
     objects: NDArray[np.uint8]
     depth: Array
     names: tuple[str, ...]
+    sources: Array
 
     def mask(self, name: str, frame: int = 0) -> NDArray[np.bool_]:
         return self.objects[frame] == self.names.index(name)
@@ -57,6 +62,7 @@ class Canvas:
     picture: Array  # [T, H, W, 3]
     depth: Array  # [T, H, W]
     objects: NDArray[np.uint8]  # [T, H, W]
+    sources: Array  # [T, H, W, 2], in world units
     grid: Array  # the pixels' centres in world units, the same for rows and columns
 
     @classmethod
@@ -70,6 +76,7 @@ class Canvas:
             picture=np.repeat(picture[None], frames, axis=0),
             depth=np.repeat(depth[None], frames, axis=0),
             objects=objects,
+            sources=np.tile(np.stack(np.meshgrid(grid, grid), axis=-1), (frames, 1, 1, 1)),
             grid=grid,
         )
 
@@ -102,7 +109,8 @@ def render(
             names.append(sprite.object)
         _draw(sprite, names.index(sprite.object), canvas)
     picture = np.clip(canvas.picture * backdrop.light, 0.0, 1.0)
-    return Clip((picture * 255.0 + 0.5).astype(np.uint8), canvas.objects, canvas.depth, tuple(names))
+    sources = canvas.sources * (size / WORLD) - 0.5
+    return Clip((picture * 255.0 + 0.5).astype(np.uint8), canvas.objects, canvas.depth, tuple(names), sources)
 
 
 def _backdrop(b: Backdrop, grid: Array) -> tuple[Array, Array]:
@@ -148,6 +156,8 @@ def _draw(sprite: Sprite, index: int, canvas: Canvas) -> None:
         visible = np.broadcast_to(seen > 0.30, canvas.objects[area].shape)
         canvas.objects[area][visible] = index
         canvas.depth[area][visible] = sprite.near
+        was = np.broadcast_to(_where_it_was(placed, u, v), (*visible.shape, 2))
+        canvas.sources[area][visible] = was[visible]
 
 
 def _area(placed: Placed, grid: Array) -> tuple[slice, slice, slice] | None:
@@ -170,6 +180,14 @@ def _local(placed: Placed, grid: Array, area: tuple[slice, slice, slice]) -> tup
         c, s = np.cos(placed.angle), np.sin(placed.angle)
         return c * u + s * v, -s * u + c * v
     return u + 0 * v, v + 0 * u
+
+
+def _where_it_was(placed: Placed, u: Array, v: Array) -> Array:
+    """The same points of the sprite in frame 0, in world units [T, h, w, 2]: turned and stretched with it."""
+    x, y, w, h, angle = (value[:1] for value in (placed.x, placed.y, placed.w, placed.h, placed.angle))
+    u, v = u * (w / np.maximum(placed.w, 1e-3)), v * (h / np.maximum(placed.h, 1e-3))
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack(np.broadcast_arrays(x + c * u - s * v, y + s * u + c * v), axis=-1)
 
 
 def _coverage(layer: Layer, scale: float) -> Array:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from physplan.sandbox.world.render import FRAMES, WORLD, Backdrop, Clip, nearness, render
+from physplan.sandbox.world.render import BEATS, FRAMES, WORLD, Backdrop, Clip, nearness, render
 from physplan.sandbox.world.sprites import PALETTE, Sprite, mix, ramp
 
 #: Scenes of different splits come from different random streams.
@@ -62,6 +62,17 @@ class Phenomenon(Protocol):
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]: ...
 
 
+T = TypeVar("T")
+Spot = tuple[float, float]  # where a distractor may stand: across, and the picture height of its foot
+
+
+@runtime_checkable
+class Spotted(Protocol):
+    """A phenomenon that says itself where there is room for distractors."""
+
+    def spots(self, layout: Layout, horizon: float) -> Sequence[Spot]: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Take:
     """Small differences between two runs of the same physics."""
@@ -76,7 +87,8 @@ class Take:
         return cls(pace=float(rng.uniform(0.93, 1.07)), nudge=float(rng.uniform(-1, 1)))
 
     def ramp(self, start: float, end: float) -> np.ndarray:
-        return ramp(FRAMES, start * self.pace, end * self.pace)
+        """0 until beat `start`, 1 from beat `end`."""
+        return ramp(BEATS, start * self.pace, end * self.pace)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +167,7 @@ class Meddling:
         )
 
     def of(self, sprite: Sprite) -> Sprite:
-        t = ramp(FRAMES, self.start, self.start + 9)
+        t = ramp(BEATS, self.start, self.start + 9)
         if self.how == "recolour":
             return sprite.moved(color=mix(sprite.color, self.color, t))
         if self.how == "drift":
@@ -209,8 +221,15 @@ def build_scene(
         phase=float(rng.uniform(0, 14)),
     )
     things = phenomenon.things(variant, layout)
-    number = int(rng.integers(1, 4)) if distractors is None else distractors
-    extras = dict(_place_distractors(number, phenomenon.occupied(variant, layout), horizon, set(things), rng))
+    crowd = int(getattr(phenomenon, "crowd", 3))  # the most distractors that there is room for
+    number = int(rng.integers(1, crowd + 1)) if distractors is None else distractors
+    shown = {thing.category for thing in things.values()}
+    kinds = _shuffled([k for k in DISTRACTORS if k not in shown], rng)
+    if isinstance(phenomenon, Spotted):
+        spots = _shuffled(phenomenon.spots(layout, horizon), rng)
+    else:
+        spots = _free_spots(phenomenon.occupied(variant, layout), horizon, rng)
+    extras = dict(_place_distractors(number, kinds, spots, horizon, rng, crowded=crowd > 3))
     return Scene(
         split=split,
         index=index,
@@ -219,7 +238,10 @@ def build_scene(
         prompt=str(rng.choice(list(phenomenon.prompts))),
         layout=layout,
         backdrop=backdrop,
-        things={**things, **{key: Thing(category=key, color=color) for key, (_, color) in extras.items()}},
+        things={
+            **things,
+            **{key: Thing(category=s.category, color=color) for key, (s, color) in extras.items()},
+        },
         distractors={key: sprite for key, (sprite, _) in extras.items()},
     )
 
@@ -229,34 +251,59 @@ def _tinted(color: tuple[float, float, float], rng: np.random.Generator) -> tupl
     return r, g, b
 
 
+def back_row(horizon: float, *across: float) -> list[Spot]:
+    """Spots near the table's far edge."""
+    return [(x, horizon + 7.0) for x in across]
+
+
+def _free_spots(
+    occupied: Sequence[tuple[float, float]], horizon: float, rng: np.random.Generator
+) -> list[Spot]:
+    """Free places in the back row first, then in the front corners."""
+    back = back_row(horizon, 9.0, 24.0, 38.0, 58.0, 73.0, 87.0)
+    free = [s for s in back if all(s[0] + 9 < lo or s[0] - 9 > hi for lo, hi in occupied)]
+    return [*_shuffled(free, rng), *_shuffled([(x, 93.0) for x in (10.0, 86.0)], rng)]
+
+
+def _shuffled(things: Sequence[T], rng: np.random.Generator) -> list[T]:
+    mixed = list(things)
+    rng.shuffle(mixed)
+    return mixed
+
+
 def _place_distractors(
     number: int,
-    occupied: Sequence[tuple[float, float]],
+    kinds: Sequence[str],
+    spots: Sequence[Spot],
     horizon: float,
-    taken: set[str],
     rng: np.random.Generator,
+    *,
+    crowded: bool = False,
 ) -> Iterator[tuple[str, tuple[Sprite, str]]]:
-    """Free places in the back row first, then in the front corners; each kind at most once."""
-    kinds = [k for k in DISTRACTORS if k not in taken]
-    rng.shuffle(kinds)
-    back = [(x, horizon + 7.0) for x in (9.0, 24.0, 38.0, 58.0, 73.0, 87.0)]
-    free = [s for s in back if all(s[0] + 9 < lo or s[0] - 9 > hi for lo, hi in occupied)]
-    rng.shuffle(free)
-    front = [(x, 93.0) for x in (10.0, 86.0)]
-    rng.shuffle(front)
-    chosen: list[tuple[float, float]] = []
-    for place in [*free, *front]:
+    """On the first spots that are not too close; a kind comes twice when all have come.
+
+    Where much is going on (`crowded`), only low things stand in front.
+    """
+    keys = [*kinds, *(f"{kind}2" for kind in kinds)]
+    chosen: list[Spot] = []
+    for place in spots:
         if len(chosen) < number and all(
             abs(place[0] - c[0]) > 13 or abs(place[1] - c[1]) > 20 for c in chosen
         ):
             chosen.append(place)
-    for kind, (x, base) in zip(kinds, chosen, strict=False):
+    for x, base in chosen:
+        low = crowded and base > 70
+        key = next((k for k in keys if not low or DISTRACTORS[k.removesuffix("2")][1] < 15), None)
+        if key is None:
+            continue
+        keys.remove(key)
+        kind = key.removesuffix("2")
         w, h, colors = DISTRACTORS[kind]
         base += float(rng.uniform(-1, 1))
         size = float(rng.uniform(0.9, 1.1)) * (1.0 if base < 70 else 1.15)
         color = str(rng.choice(list(colors)))
         sprite = Sprite(
-            object=kind,
+            object=key,
             category=kind,
             kind=kind,
             x=float(np.clip(x + rng.uniform(-2, 2), w * 0.6, WORLD - w * 0.6)),
@@ -266,7 +313,7 @@ def _place_distractors(
             near=float(nearness(base, horizon)),
             color=PALETTE[color],
         )
-        yield kind, (sprite, color)
+        yield key, (sprite, color)
 
 
 def pick(rng: np.random.Generator, *names: str) -> str:

@@ -55,3 +55,13 @@ def teardrop(u: Array, v: Array, a: float | Array, b: float | Array) -> Array:
     t = np.clip((v + b) / (2 * b), 0.0, 1.0)
     half = a * np.sqrt(np.maximum(t * (1.0 - t**3), 0.0)) * 1.45
     return np.maximum(np.abs(u) - half, np.abs(v) - b) * 0.8
+
+
+def capsule(
+    u: Array, v: Array, first: tuple[Array, Array], last: tuple[Array, Array], radius: float
+) -> Array:
+    """A line of some width from the point `first` to the point `last`."""
+    du, dv = last[0] - first[0], last[1] - first[1]
+    along = ((u - first[0]) * du + (v - first[1]) * dv) / np.maximum(du * du + dv * dv, 1e-6)
+    along = np.clip(along, 0.0, 1.0)
+    return np.hypot(u - first[0] - along * du, v - first[1] - along * dv) - radius

@@ -87,9 +87,9 @@ def color_over_time(value: Value, frames: int) -> Array:
     return array.reshape(1, 1, 1, 3) if array.ndim == 1 else array.reshape(frames, 1, 1, 3)
 
 
-def ramp(frames: int, start: float, end: float) -> Array:
-    """0 until frame `start`, 1 from frame `end`, smooth between."""
-    t = np.clip((np.arange(frames, dtype=np.float32) - start) / max(end - start, 1e-3), 0.0, 1.0)
+def ramp(times: Array, start: float, end: float) -> Array:
+    """0 until time `start`, 1 from time `end`, smooth between."""
+    t = np.clip((times - start) / max(end - start, 1e-3), 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)
 
 

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from physplan.sandbox.world.phenomena.parts import crate_walls
 from physplan.sandbox.world.physics import Body, Poses, simulate
-from physplan.sandbox.world.render import FRAMES
+from physplan.sandbox.world.render import BEATS, FRAMES
 from physplan.sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan.sandbox.world.sprites import Array, Sprite, Value, mix
 
@@ -65,7 +66,7 @@ class Drop:
 
     def _hovering(self, layout: Layout) -> Poses:
         still = np.zeros(FRAMES)
-        return Poses(layout["ball"] + still, layout["top"] + 1.5 * np.sin(np.arange(FRAMES) * 0.5), still)
+        return Poses(layout["ball"] + still, layout["top"] + 1.5 * np.sin(BEATS * 0.5), still)
 
     def _falling(self, outcome: str, layout: Layout, take: Take) -> Poses:
         """Straight down by the engine; a wrong outcome swerves on the way."""
@@ -74,7 +75,8 @@ class Drop:
         into_crate = outcome == "in_crate"
         end = crate if into_crate else crate + layout["side"] * 34 if above_crate else x
         swerve = (end - x) * take.ramp(1, 7) if abs(end - x) > 3 else 0.0
-        fixed = self._walls(layout) if into_crate and above_crate else []
+        walls = crate_walls(layout, x=crate, w=layout["w"], h=layout["h"])
+        fixed = walls if into_crate and above_crate else []
         floor = ground - 2.4 if into_crate and not above_crate else ground
         body = Body(
             x=x,
@@ -88,14 +90,6 @@ class Drop:
         )
         pose = simulate([body], ground=floor, fixed=fixed, start=2, pace=take.pace)[0]
         return Poses(pose.x + swerve, pose.y, pose.angle)
-
-    def _walls(self, layout: Layout) -> list[Body]:
-        crate, ground, w, h = layout["crate"], layout.ground, layout["w"], layout["h"]
-        return [
-            Body(x=crate - w / 2 + 1.2, y=ground - h / 2, w=2.4, h=h),
-            Body(x=crate + w / 2 - 1.2, y=ground - h / 2, w=2.4, h=h),
-            Body(x=crate, y=ground - 1.2, w=w, h=2.4),
-        ]
 
 
 class Roll:
@@ -175,7 +169,7 @@ class Roll:
         landed = np.maximum.accumulate((pose.y > ground - r - 1.0).astype(np.float32))
         first = int(np.argmax(landed)) if landed.any() else FRAMES - 1
         stop_x = pose.x[first] + 7.0
-        ease = 1.0 - np.exp(-np.maximum(np.arange(FRAMES) - first, 0) / 2.5)
+        ease = 1.0 - np.exp(-np.maximum(BEATS - BEATS[first], 0) / 2.5)
         x = np.where(landed > 0, pose.x[first] + (stop_x - pose.x[first]) * ease, pose.x)
         return x, pose.y
 

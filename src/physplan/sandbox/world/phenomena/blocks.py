@@ -85,7 +85,7 @@ class Push:
         x, w, h, ground = layout["x"], layout["w"], layout["h"], layout.ground
         if variant == "tall":
             body = Body(x=x, y=ground - h / 2, w=w, h=h, friction=1.0)
-            push = _knock(2.4 + 0.15 * take.nudge, h)
+            push = knock(2.4 + 0.15 * take.nudge, h)
             fixed = [self._stop(layout)]
             return simulate([body], ground=ground, fixed=fixed, start=2, push=push, pace=take.pace)[0]
         angle = 0.5 * np.pi * take.ramp(2, 10)
@@ -175,7 +175,7 @@ class Dominoes:
         drawn = [layout[f"x{k}"] for k in range(count)]
         solved = [drawn[0] + k * (drawn[1] - drawn[0]) for k in range(count)]
         bodies = [Body(x=x, y=ground - h / 2, w=w, h=h, friction=0.45, bounce=0.02) for x in solved]
-        push = _knock(1.7 + 0.1 * take.nudge, h)
+        push = knock(1.7 + 0.1 * take.nudge, h)
         poses = simulate(bodies, ground=ground, start=2, push=push, pace=0.9 * take.pace)
         return [
             Poses(pose.x - there + here, pose.y, pose.angle)
@@ -183,7 +183,7 @@ class Dominoes:
         ]
 
 
-def _knock(strength: float, h: float) -> Callable[[list[pymunk.Body]], None]:
+def knock(strength: float, h: float) -> Callable[[list[pymunk.Body]], None]:
     """A push to the right against the top of the first body."""
 
     def push(bodies: list[pymunk.Body]) -> None:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from physplan.sandbox.world.phenomena.parts import WATER, Glass, puddle, shown
-from physplan.sandbox.world.render import FRAMES
+from physplan.sandbox.world.phenomena.parts import WATER, Glass, puddle, shown, tap
+from physplan.sandbox.world.render import BEATS
 from physplan.sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan.sandbox.world.sprites import PALETTE, Array, Sprite, Value, mix
 
@@ -55,17 +55,13 @@ class Pour:
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
         glass = Glass(layout=layout, x=layout["glass"], w=layout["w"], h=layout["h"])
         rise = take.ramp(4, 18)
-        sprites = [self._tap(layout), glass.sprite(), self._stream(layout, take)]
+        sprites = [tap(layout), glass.sprite(), self._stream(layout, take)]
         if outcome == "fills":
             level = (0.80 + 0.03 * take.nudge) * rise
             sprites.append(glass.water(level, alpha=shown(rise > 0.01), order=2))
         elif outcome == "puddle":
             sprites.append(self._puddle(layout, take, rise))
         return sprites
-
-    def _tap(self, layout: Layout) -> Sprite:
-        x, y = layout["tap"] - 3.2, layout["spout"] - 6.0
-        return sprite("tap", layout, x=x, y=y, w=13, h=12, color=layout.rgb("tap"), order=3, grounded=False)
 
     def _stream(self, layout: Layout, take: Take) -> Sprite:
         """Its head runs down to whatever is below the tap; when the tap is closed, its tail follows."""
@@ -157,9 +153,7 @@ class Ink:
         if outcome in ("sinks", "beads"):
             drop = self._drop(layout, bottom, take.ramp(2, 10), alpha=1.0)
         else:
-            drop = self._drop(
-                layout, landing, take.ramp(2, 8), alpha=shown(np.arange(FRAMES) < 7.4 * take.pace)
-            )
+            drop = self._drop(layout, landing, take.ramp(2, 8), alpha=shown(7.4 * take.pace > BEATS))
         return [self._dropper(layout), drop, *below]
 
     def _dropper(self, layout: Layout) -> Sprite:

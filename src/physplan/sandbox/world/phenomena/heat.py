@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from physplan.sandbox.world.phenomena.parts import Glass, puddle, shown, sun
-from physplan.sandbox.world.render import FRAMES
+from physplan.sandbox.world.render import BEATS
 from physplan.sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan.sandbox.world.sprites import PALETTE, Array, Sprite
 
@@ -233,7 +233,7 @@ class Flame:
         return sprites
 
     def _flame(self, layout: Layout, dim: Array) -> Sprite:
-        flicker = 1.0 + 0.07 * np.sin(np.arange(FRAMES) * 1.7)
+        flicker = 1.0 + 0.07 * np.sin(BEATS * 1.7)
         return sprite(
             "flame",
             layout,

@@ -1,0 +1,73 @@
+"""The denoiser of much noise: what goes where, at half the size and half the rate.
+
+Under much noise a single cell shows nothing, while eight together still do. So two networks take turns, as in
+Wan 2.2: this one, small enough to see whole clips many times over, settles the outlines while noise hides all
+else; the other one draws. Its noisy input is the mean over 2 x 2 cells of 2 frames, in which the noise is
+smaller by the root of eight; its answer is one departure for them all. All moments are channels of one
+picture, so every convolution sees the whole of time.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from diffusers.configuration_utils import ConfigMixin, register_to_config
+from diffusers.models.embeddings import get_timestep_embedding
+from diffusers.models.modeling_utils import ModelMixin
+from torch import Tensor, nn
+
+from physplan.sandbox.models.layers import LEVELS, Told
+
+BLOCK = 2  # cells per side, and frames
+QUIETER = BLOCK**-1.5  # of the noise, in the mean of a block
+MUCH = 600  # noise steps from this one on are the outline's
+
+
+def shrink(latents: Tensor) -> Tensor:
+    """[B, C, 1 + 2k, 2h, 2w] -> [B, C, k, h, w]: the first frame is the picture, and known."""
+    return F.avg_pool3d(latents[:, :, 1:], BLOCK)
+
+
+def enlarge(small: Tensor) -> Tensor:
+    """[B, C, k, h, w] -> [B, C, 1 + 2k, 2h, 2w], nothing in the first frame."""
+    large = F.interpolate(small, scale_factor=float(BLOCK), mode="nearest")
+    return F.pad(large, (0, 0, 0, 0, 1, 0))
+
+
+class OutlineNet(ModelMixin, ConfigMixin):
+    """Shrunken departures [B, C, k, h, w], the picture's latent [B, C, 2h, 2w], the noise step and the words
+    [B, tokens, channels] to the answer [B, 2C, k, h, w] of `physplan.sandbox.models.departures`."""
+
+    @register_to_config
+    def __init__(
+        self,
+        drawn: int = 24,
+        moments: int = 16,
+        width: int = 256,
+        depth: int = 8,
+        tokens: int = 12,
+        text_width: int = 64,
+    ) -> None:
+        super().__init__()
+        self.level = nn.Sequential(nn.Linear(LEVELS, LEVELS), nn.SiLU(), nn.Linear(LEVELS, LEVELS))
+        self.words = nn.Linear(tokens * text_width, LEVELS)
+        shown = drawn * (moments + BLOCK**2) + 2
+        self.enter = nn.Conv2d(shown, width, 3, padding=1)
+        self.residuals = nn.ModuleList(Told(width) for _ in range(depth))
+        self.leave = nn.Conv2d(width, 2 * drawn * moments, 3, padding=1)
+        nn.init.zeros_(self.leave.weight)
+
+    def forward(self, noisy: Tensor, picture: Tensor, timesteps: Tensor, text: Tensor) -> Tensor:
+        level = self.level(get_timestep_embedding(timesteps, LEVELS, flip_sin_to_cos=True).to(noisy.dtype))
+        told = level + self.words(text.flatten(1))
+        places = places_of(noisy.shape[-1]).to(noisy).expand(len(noisy), -1, -1, -1)
+        x = self.enter(torch.cat([noisy.flatten(1, 2), F.pixel_unshuffle(picture, BLOCK), places], dim=1))
+        for block in self.residuals:
+            x = block(x, told)
+        return self.leave(F.silu(x)).unflatten(1, (-1, noisy.shape[2]))
+
+
+def places_of(side: int) -> Tensor:
+    """[1, 2, side, side]: row and column from -1 to 1, since convolutions do not know them."""
+    cells = torch.linspace(-1, 1, side)
+    return torch.stack(torch.meshgrid(cells, cells, indexing="ij"))[None]
