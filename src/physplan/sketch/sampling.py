@@ -50,7 +50,7 @@ CLOCKS: Mapping[str, Clocks] = {
     "ltx-2": Clocks(weak=0.06, strong=0.14),
     "hunyuan-1.5": Clocks(weak=0.06, strong=0.14),
     "svd": Clocks(weak=0.32, strong=0.42),
-    "sandbox": Clocks(weak=0.4, strong=0.9),
+    "sandbox": Clocks(weak=0.6, strong=0.9),
 }
 
 

@@ -35,7 +35,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--scenes", type=int, metavar="N", help="number of scenes (default 60)")
     parser.add_argument("--seeds", type=int, metavar="N", help="seeds per scene (default 3)")
     parser.add_argument("--split", default="test", choices=("test", "validation", "train"))
-    parser.add_argument("--first", type=int, metavar="N", help="number of the first scene (default 500)")
+    parser.add_argument("--first", type=int, metavar="N", help="number of the first scene (default 800)")
     parser.add_argument(
         "--subset",
         default="all",

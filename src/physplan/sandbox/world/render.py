@@ -35,14 +35,12 @@ class Backdrop:
 @dataclass(frozen=True)
 class Clip:
     """frames uint8 [T, H, W, 3]; objects uint8 [T, H, W], indices into `names` (0 = wall, 1 = table); depth
-    float32; sources float32 [T, H, W, 2]: the column and row of frame 0 where what a pixel shows was (it may
-    have been hidden there)."""
+    float32."""
 
     frames: NDArray[np.uint8]
     objects: NDArray[np.uint8]
     depth: Array
     names: tuple[str, ...]
-    sources: Array
 
     def mask(self, name: str, frame: int = 0) -> NDArray[np.bool_]:
         return self.objects[frame] == self.names.index(name)
@@ -62,7 +60,6 @@ class Canvas:
     picture: Array  # [T, H, W, 3]
     depth: Array  # [T, H, W]
     objects: NDArray[np.uint8]  # [T, H, W]
-    sources: Array  # [T, H, W, 2], in world units
     grid: Array  # the pixels' centres in world units, the same for rows and columns
 
     @classmethod
@@ -76,7 +73,6 @@ class Canvas:
             picture=np.repeat(picture[None], frames, axis=0),
             depth=np.repeat(depth[None], frames, axis=0),
             objects=objects,
-            sources=np.tile(np.stack(np.meshgrid(grid, grid), axis=-1), (frames, 1, 1, 1)),
             grid=grid,
         )
 
@@ -109,8 +105,7 @@ def render(
             names.append(sprite.object)
         _draw(sprite, names.index(sprite.object), canvas)
     picture = np.clip(canvas.picture * backdrop.light, 0.0, 1.0)
-    sources = canvas.sources * (size / WORLD) - 0.5
-    return Clip((picture * 255.0 + 0.5).astype(np.uint8), canvas.objects, canvas.depth, tuple(names), sources)
+    return Clip((picture * 255.0 + 0.5).astype(np.uint8), canvas.objects, canvas.depth, tuple(names))
 
 
 def _backdrop(b: Backdrop, grid: Array) -> tuple[Array, Array]:
@@ -156,8 +151,6 @@ def _draw(sprite: Sprite, index: int, canvas: Canvas) -> None:
         visible = np.broadcast_to(seen > 0.30, canvas.objects[area].shape)
         canvas.objects[area][visible] = index
         canvas.depth[area][visible] = sprite.near
-        was = np.broadcast_to(_where_it_was(placed, u, v), (*visible.shape, 2))
-        canvas.sources[area][visible] = was[visible]
 
 
 def _area(placed: Placed, grid: Array) -> tuple[slice, slice, slice] | None:
@@ -180,14 +173,6 @@ def _local(placed: Placed, grid: Array, area: tuple[slice, slice, slice]) -> tup
         c, s = np.cos(placed.angle), np.sin(placed.angle)
         return c * u + s * v, -s * u + c * v
     return u + 0 * v, v + 0 * u
-
-
-def _where_it_was(placed: Placed, u: Array, v: Array) -> Array:
-    """The same points of the sprite in frame 0, in world units [T, h, w, 2]: turned and stretched with it."""
-    x, y, w, h, angle = (value[:1] for value in (placed.x, placed.y, placed.w, placed.h, placed.angle))
-    u, v = u * (w / np.maximum(placed.w, 1e-3)), v * (h / np.maximum(placed.h, 1e-3))
-    c, s = np.cos(angle), np.sin(angle)
-    return np.stack(np.broadcast_arrays(x + c * u - s * v, y + s * u + c * v), axis=-1)
 
 
 def _coverage(layer: Layer, scale: float) -> Array:
