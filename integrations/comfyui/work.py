@@ -46,6 +46,7 @@ from physplan.runs import RunFolder
 from physplan.sketch import make_sketch
 from physplan.verify import Checked, NotChecked
 from physplan.video.frames import FrameLayout
+from physplan.video.watching import to_watch
 
 from .model_files import Models, find_files, find_folder
 
@@ -303,7 +304,7 @@ def verify(scene: Scene, images: Tensor, seen: Evidence | None = None) -> tuple[
 
 def save(made: Made, path: Path) -> None:
     """As `physplan generate` writes it: with settings, plan, versions and hashes in its metadata."""
-    write_told(path, made.frames, made.origin)
+    write_told(path, to_watch(made.frames), made.origin)
 
 
 def pictures(images: Sequence[Image.Image]) -> Tensor:
