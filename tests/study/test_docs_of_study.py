@@ -12,5 +12,12 @@ def test_every_option_of_the_page_exists() -> None:
     source = (Path(__file__).parents[2] / "src" / "physplan" / "cli" / "study.py").read_text("utf-8")
     common = {"--format", "--json", "--plot", "--output"}
     common |= {"--result", "--generated", "--real", "--runs", "--study"}  # of `evaluate failures`
+    common |= {
+        "--image",
+        "--prompt",
+        "--method",
+        "--seed",
+        "--seeds",
+    }  # of `generate`, which makes the page's videos
     for option in set(re.findall(r"`?(--[a-z-]+)", DOCS.read_text("utf-8"))) - common:
         assert f'"{option}"' in source, option
