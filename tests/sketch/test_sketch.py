@@ -243,3 +243,12 @@ def test_a_layer_turns_clockwise_about_its_middle() -> None:
     layer[0, 10:20, 30:34] = 1  # above the middle
     turned = placed(layer, (32.0, 32.0), (32.0, 32.0), angle=90.0)
     assert turned[0, 30:34, 44:54].mean() > 0.9  # now right of it
+
+
+def test_a_stray_pixel_of_a_mask_does_not_change_the_way_of_its_object() -> None:
+    chain, clean = falling("roll")
+    masks = {**clean.first.masks, "ball#1": clean.first.masks["ball#1"].clone()}
+    masks["ball#1"][60, 60] = True
+    stray = replace(clean, first=replace(clean.first, masks=masks))
+    wanted, found = (make_sketch(chain, e).frames for e in (clean, stray))
+    assert (found - wanted).abs().max() < 0.02

@@ -16,6 +16,7 @@ from transformers import PreTrainedTokenizerFast, T5EncoderModel
 
 from physplan.errors import PhysPlanError
 from physplan.sandbox.models.autoencoder import CELL, FrameAutoencoder
+from physplan.sandbox.models.copying import STRIDE
 from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.drawing import DrawingNet
 from physplan.sandbox.models.outline import BLOCK, MUCH, QUIETER, OutlineNet, enlarge, shrink
@@ -48,6 +49,10 @@ class SandboxCodec:
 
     def encode_video(self, video: Tensor) -> Tensor:
         return self.autoencoder.encode(video)
+
+    def blocks(self, picture: Tensor) -> Tensor:
+        """What can be copied from the picture, given its latent [B, C, 1, h, w]."""
+        return self.autoencoder.blocks(self.autoencoder.picture(picture[:, :, 0]), STRIDE)
 
     def decode(self, latents: Tensor, *, tiled: bool = False) -> Tensor:
         """Small enough that tiles would save nothing."""
@@ -120,7 +125,11 @@ class SandboxVideo(FamilyModel):
             latents=latents,
             noise=VariancePreserving.from_scheduler(self.scheduler, eta=run.eta),
             timesteps=self.scheduler.timesteps,
-            inputs={"text": self.encode_text(prompts).to(self.device), "picture": picture},
+            inputs={
+                "text": self.encode_text(prompts).to(self.device),
+                "picture": picture,
+                "blocks": self.codec.blocks(picture),
+            },
         )
 
     @property
@@ -149,22 +158,31 @@ class SandboxVideo(FamilyModel):
         self, noisy: Tensor, picture: Tensor, n: int, conditioning: Conditioning, rows: slice
     ) -> Tensor:
         """One departure for each branch of the words."""
-        spread, text = self.codec.outlines, conditioning.inputs["text"][rows]
-        levels = conditioning.noise.alpha(n), QUIETER * conditioning.noise.sigma(n)
-        small, batch = shrink(noisy), len(text)
+        text, batch = conditioning.inputs["text"][rows], len(conditioning.inputs["text"][rows])
+        alpha, sigma = conditioning.noise.alpha(n), QUIETER * conditioning.noise.sigma(n)
         found = self.outline(
-            (spread.inn(*levels) * small).expand(batch, -1, -1, -1, -1),
+            shrink(noisy).expand(batch, -1, -1, -1, -1),
             picture[:, :, 0].expand(batch, -1, -1, -1),
+            conditioning.inputs["blocks"].expand(batch, -1, -1, -1),
             conditioning.timesteps[n].expand(batch),
             text,
+            self.codec.outlines,
+            torch.full((batch,), alpha),
+            torch.full((batch,), sigma),
         )
-        return enlarge(spread.departure(found.float(), small, *levels))
+        return enlarge(found)
 
     def _drawn(self, noisy: Tensor, picture: Tensor, n: int, conditioning: Conditioning) -> Tensor:
         """Without words: what happens is settled."""
-        spread, frames = self.codec.spread, noisy.shape[2]
-        levels = conditioning.noise.alpha(n), conditioning.noise.sigma(n)
-        shown = self.denoiser.neighbours(spread.inn(*levels) * noisy)
+        frames = noisy.shape[2]
         beside = picture.expand(-1, -1, frames, -1, -1).transpose(1, 2).flatten(0, 1)
-        found = self.denoiser(shown, beside, conditioning.timesteps[n].expand(frames))
-        return spread.departure(found.float().transpose(0, 1)[None], noisy, *levels)
+        found = self.denoiser(
+            self.denoiser.neighbours(noisy),
+            beside,
+            conditioning.inputs["blocks"],
+            conditioning.timesteps[n].expand(frames),
+            self.codec.spread,
+            torch.full((frames,), conditioning.noise.alpha(n)),
+            torch.full((frames,), conditioning.noise.sigma(n)),
+        )
+        return found.transpose(0, 1)[None]

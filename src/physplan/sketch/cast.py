@@ -13,10 +13,11 @@ from physplan.graph.moving import moved
 from physplan.perception import Evidence, KeyframeEvidence
 from physplan.sketch.alignment import aligned
 from physplan.sketch.cuts import NEARBY, RIM, SHADOW, reach
-from physplan.sketch.pixels import fill, grow
+from physplan.sketch.pixels import fill, grow, without_specks
 
 LARGEST_MOVED = 0.3  # of the picture: what is larger and only changes its relations is scenery
 LARGEST = 0.6
+SPECK = 0.03  # of an object's pixels: a part by itself that is smaller is a segmenter's error
 LOOKS = frozenset({"color", "surface", "integrity"})  # what changes an object's look and not its outline
 
 
@@ -69,6 +70,11 @@ class Stage:
 
 
 def set_stage(chain: EventChain, evidence: Evidence) -> Stage:
+    evidence = replace(
+        evidence,
+        first=_without_specks(evidence.first),
+        keyframes=tuple(_without_specks(frame) for frame in evidence.keyframes),
+    )
     notes: list[str] = []
     actors = {}
     for id, entries in changes(chain).items():
@@ -99,6 +105,11 @@ def set_stage(chain: EventChain, evidence: Evidence) -> Stage:
 
 def _frames(evidence: Evidence) -> tuple[KeyframeEvidence, ...]:
     return (evidence.first, *evidence.keyframes)
+
+
+def _without_specks(frame: KeyframeEvidence) -> KeyframeEvidence:
+    """A stray pixel far from its object would put the object's middle between them."""
+    return replace(frame, masks={id: without_specks(mask, SPECK) for id, mask in frame.masks.items()})
 
 
 def _laid_over(

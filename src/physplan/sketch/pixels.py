@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
+from scipy import ndimage
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -18,6 +20,16 @@ def grow(mask: Tensor, reach: int) -> Tensor:
     values = mask[None, None].float() if reach > 0 else 1 - mask[None, None].float()
     wide = F.max_pool2d(values, 2 * abs(reach) + 1, stride=1, padding=abs(reach))[0, 0] > 0
     return wide if reach > 0 else ~wide
+
+
+def without_specks(mask: Tensor, share: float) -> Tensor:
+    """A bool mask [H, W] without the parts that hold less than a share of its pixels."""
+    parts, count = ndimage.label(mask.cpu().numpy(), structure=np.ones((3, 3)))
+    if count < 2:
+        return mask
+    sizes = np.bincount(parts.ravel())
+    sizes[0] = 0
+    return torch.from_numpy((sizes >= share * sizes.sum())[parts] & (parts > 0)).to(mask.device)
 
 
 def soften(mask: Tensor, reach: float) -> Tensor:

@@ -77,6 +77,17 @@ class FrameAutoencoder(ModelMixin, ConfigMixin):
         drawn = int(self.config.drawn)
         return self.analyse(video, drawn) / self.scale.view(-1, 1, 1, 1)
 
+    def blocks(self, pictures: Tensor, stride: int) -> Tensor:
+        """The drawn channels of every block [B, C, rows, columns] whose corner lies on a grid of `stride`
+        pixels in pictures [B, 3, H, W]."""
+        drawn = int(self.config.drawn)
+        kernels = self.patterns[:drawn].view(drawn, 3, CELL, CELL)
+        return F.conv2d(pictures, kernels, stride=stride) / self.scale.view(-1, 1, 1)
+
+    def picture(self, latents: Tensor) -> Tensor:
+        """The picture [B, 3, H, W] that latents [B, C, h, w] carry."""
+        return self._synthesise(latents[:, int(self.config.drawn) :])
+
     def decode(self, latents: Tensor) -> Tensor:
         """Every latent's frame."""
         batch = latents.shape[0]

@@ -1,8 +1,10 @@
 """The denoiser of little noise: what things look like, once it is settled where they are.
 
 Plain convolutions at the latents' resolution, one frame at a time: a frame's answer depends on its own noisy
-latent, on those of a few moments before and after, and on the picture in full. No norm and no attention: at
-equal time it left half the error of a U-net with both.
+latent, on those of a few moments before and after, and on the picture in full. No norm and no attention
+among cells: at equal time it left half the error of a U-net with both. What it draws is for the most part
+copied: two blocks of the picture (`physplan.sandbox.models.copying`), one over the other, cut out by a
+mask.
 """
 
 from __future__ import annotations
@@ -14,13 +16,14 @@ from diffusers.models.embeddings import get_timestep_embedding
 from diffusers.models.modeling_utils import ModelMixin
 from torch import Tensor, nn
 
-from physplan.sandbox.models.autoencoder import PATTERNS
-from physplan.sandbox.models.layers import LEVELS, Told
+from physplan.sandbox.models.autoencoder import CELL, PATTERNS
+from physplan.sandbox.models.copying import COPIED, Copier, places_of_cells
+from physplan.sandbox.models.departures import Spread
+from physplan.sandbox.models.layers import LEVELS, Told, zeroed
 
 
 class DrawingNet(ModelMixin, ConfigMixin):
-    """Noisy departures of a frame and its neighbours [N, C * moments, h, w], and the picture's latent
-    [N, C + 108, h, w], to the answer [N, 2C, h, w] of `physplan.sandbox.models.departures`."""
+    """The departure [N, C, h, w] of frames as it is when the noise is gone."""
 
     @register_to_config
     def __init__(
@@ -28,28 +31,78 @@ class DrawingNet(ModelMixin, ConfigMixin):
         drawn: int = 24,
         width: int = 96,
         blocks: int = 5,
+        asks_after: int = 2,
         moments: tuple[int, ...] = (-4, -2, -1, 0, 1, 2, 4),
     ) -> None:
         super().__init__()
+        # Pixel patterns of the drawn channels, as wide as these: to lay one block over another.
+        self.register_buffer("patterns", torch.eye(PATTERNS)[:drawn])
+        self.register_buffer("scale", torch.ones(drawn))
         self.level = nn.Sequential(nn.Linear(LEVELS, LEVELS), nn.SiLU(), nn.Linear(LEVELS, LEVELS))
         self.enter = nn.Conv2d(drawn * (len(moments) + 1) + PATTERNS, width, 3, padding=1)
         self.residuals = nn.ModuleList(Told(width) for _ in range(blocks))
+        self.copier = Copier(width, drawn)
+        self.tells = zeroed(nn.Conv2d(2 * drawn, width, 1))
         self.leave = nn.Conv2d(width, 2 * drawn, 3, padding=1)
+        self.cut = zeroed(nn.Conv2d(width, 1 + CELL**2, 3, padding=1))
         nn.init.zeros_(self.leave.weight)
+        nn.init.constant_(self.cut.bias[:1], COPIED)
 
-    def forward(self, noisy: Tensor, picture: Tensor, timesteps: Tensor) -> Tensor:
+    def forward(
+        self,
+        noisy: Tensor,
+        picture: Tensor,
+        blocks: Tensor,
+        timesteps: Tensor,
+        spread: Spread,
+        alpha: Tensor,
+        sigma: Tensor,
+        corners: Tensor | None = None,
+    ) -> Tensor:
+        """From noisy departures of a frame and its neighbours [N, C, moments, h, w], the picture's latent
+        [N, C + 108, h, w], its blocks [P, C, rows, columns], noise steps, alpha and sigma [N]; `corners`
+        [N, 2] is the first cell of what is shown, if that is not the whole frame."""
+        start = picture[:, : spread.channels]
+        wide_alpha, wide_sigma = (x.view(-1, 1, 1, 1) for x in (alpha, sigma))
+        shown = spread.flat().inn(wide_alpha, wide_sigma)[:, :, None] * noisy
+        middle = noisy[:, :, self.config.moments.index(0)]
         level = self.level(get_timestep_embedding(timesteps, LEVELS, flip_sin_to_cos=True).to(noisy.dtype))
-        x = self.enter(torch.cat([noisy, picture], dim=1))
-        for block in self.residuals:
+        x = self.enter(torch.cat([shown.transpose(1, 2).flatten(1, 2), picture], dim=1))
+        for block in self.residuals[: self.config.asks_after]:
             x = block(x, level)
-        return self.leave(F.silu(x))
+        if corners is None:
+            corners = torch.zeros(len(noisy), 2, device=noisy.device)
+        places = places_of_cells(corners.float(), *noisy.shape[-2:])
+        seen = (middle + wide_alpha * start)[:, :, None]
+        copies = self.copier(x, blocks, seen, alpha, sigma, places)[:, :, :, 0]
+        x = x + self.tells((copies - start[:, None]).flatten(1, 2))
+        for block in self.residuals[self.config.asks_after :]:
+            x = block(x, level)
+        x = F.silu(x)
+        drawn = spread.flat().departure(self.leave(x).float(), middle, wide_alpha, wide_sigma)
+        cut = self.cut(x).float().sigmoid()
+        return drawn + cut[:, :1] * (self.laid_over(copies, cut[:, 1:]) - start - drawn)
+
+    def laid_over(self, copies: Tensor, mask: Tensor) -> Tensor:
+        """The first of two copies [N, 2, C, h, w] where the mask [N, 36, h, w] has it, else the second."""
+        with torch.autocast("cpu", enabled=False):
+            front, back = copies.float().unbind(dim=1)
+            scale = self.scale.view(-1, 1, 1)
+            patterns = self.patterns[:, :, None, None]
+            front_less_back = F.conv2d((front - back) * scale, patterns.transpose(0, 1))
+            return back + F.conv2d(front_less_back * mask.repeat(1, 3, 1, 1), patterns) / scale
+
+    @torch.no_grad()
+    def draw_with(self, patterns: Tensor, scale: Tensor) -> None:
+        """The autoencoder's."""
+        self.patterns.copy_(patterns[: len(self.patterns)])
+        self.scale.copy_(scale)
 
     def neighbours(self, noisy: Tensor) -> Tensor:
-        """[B, C, F, h, w] -> [B * F, C * moments, h, w]; before the first frame and after the last one stand
-        these themselves."""
-        frames = noisy.shape[2]
-        found = [
-            noisy[:, :, [min(max(k + moment, 0), frames - 1) for k in range(frames)]]
-            for moment in self.config.moments
-        ]
-        return torch.cat(found, dim=1).transpose(1, 2).flatten(0, 1)
+        """[B, C, F, h, w] -> [B * F, C, moments, h, w]. The first frame is the picture: nothing departs from
+        it, then or before. After the last one nothing is known, which looks the same."""
+        moments = self.config.moments
+        before, after = -min(moments), max(moments)
+        padded = F.pad(noisy[:, :, 1:], (0, 0, 0, 0, 1 + before, after))
+        found = [padded[:, :, before + moment : before + moment + noisy.shape[2]] for moment in moments]
+        return torch.stack(found, dim=2).permute(0, 3, 1, 2, 4, 5).flatten(0, 1)

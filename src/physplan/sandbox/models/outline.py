@@ -16,7 +16,9 @@ from diffusers.models.embeddings import get_timestep_embedding
 from diffusers.models.modeling_utils import ModelMixin
 from torch import Tensor, nn
 
-from physplan.sandbox.models.layers import LEVELS, Told
+from physplan.sandbox.models.copying import COPIED, Copier, pairs, places_of_cells
+from physplan.sandbox.models.departures import Spread
+from physplan.sandbox.models.layers import LEVELS, Told, zeroed
 
 BLOCK = 2  # cells per side, and frames
 QUIETER = BLOCK**-1.5  # of the noise, in the mean of a block
@@ -35,8 +37,7 @@ def enlarge(small: Tensor) -> Tensor:
 
 
 class OutlineNet(ModelMixin, ConfigMixin):
-    """Shrunken departures [B, C, k, h, w], the picture's latent [B, C, 2h, 2w], the noise step and the words
-    [B, tokens, channels] to the answer [B, 2C, k, h, w] of `physplan.sandbox.models.departures`."""
+    """The departure [B, C, k, h, w] of shrunken clips as it is when the noise is gone."""
 
     @register_to_config
     def __init__(
@@ -45,6 +46,7 @@ class OutlineNet(ModelMixin, ConfigMixin):
         moments: int = 16,
         width: int = 256,
         depth: int = 8,
+        asks_after: int = 4,
         tokens: int = 12,
         text_width: int = 64,
     ) -> None:
@@ -54,17 +56,46 @@ class OutlineNet(ModelMixin, ConfigMixin):
         shown = drawn * (moments + BLOCK**2) + 2
         self.enter = nn.Conv2d(shown, width, 3, padding=1)
         self.residuals = nn.ModuleList(Told(width) for _ in range(depth))
+        self.copier = Copier(width, drawn, moments=moments)
+        self.tells = zeroed(nn.Conv2d(2 * drawn * moments, width, 1))
         self.leave = nn.Conv2d(width, 2 * drawn * moments, 3, padding=1)
+        self.cut = zeroed(nn.Conv2d(width, 2 * moments, 3, padding=1))
         nn.init.zeros_(self.leave.weight)
+        nn.init.constant_(self.cut.bias[:moments], COPIED)
 
-    def forward(self, noisy: Tensor, picture: Tensor, timesteps: Tensor, text: Tensor) -> Tensor:
+    def forward(
+        self,
+        noisy: Tensor,
+        picture: Tensor,
+        blocks: Tensor,
+        timesteps: Tensor,
+        text: Tensor,
+        spread: Spread,
+        alpha: Tensor,
+        sigma: Tensor,
+    ) -> Tensor:
+        """From shrunken noisy departures [B, C, k, h, w], the picture's latent [B, C, 2h, 2w], its blocks
+        [B, C, rows, columns], the noise step, the words [B, tokens, channels], and alpha and sigma [B]."""
         level = self.level(get_timestep_embedding(timesteps, LEVELS, flip_sin_to_cos=True).to(noisy.dtype))
         told = level + self.words(text.flatten(1))
+        wide_alpha, wide_sigma = (x.view(-1, 1, 1, 1, 1) for x in (alpha, sigma))
+        shown = (spread.inn(wide_alpha, wide_sigma) * noisy).flatten(1, 2)
         places = places_of(noisy.shape[-1]).to(noisy).expand(len(noisy), -1, -1, -1)
-        x = self.enter(torch.cat([noisy.flatten(1, 2), F.pixel_unshuffle(picture, BLOCK), places], dim=1))
-        for block in self.residuals:
+        x = self.enter(torch.cat([shown, F.pixel_unshuffle(picture, BLOCK), places], dim=1))
+        for block in self.residuals[: self.config.asks_after]:
             x = block(x, told)
-        return self.leave(F.silu(x)).unflatten(1, (-1, noisy.shape[2]))
+        start = F.avg_pool2d(picture, BLOCK)[:, :, None]
+        cells = places_of_cells(torch.zeros(len(noisy), 2).to(noisy), *noisy.shape[-2:])
+        copies = self.copier(x, pairs(blocks), noisy + wide_alpha * start, alpha, sigma, cells)
+        x = x + self.tells((copies - start[:, None]).flatten(1, 3))
+        for block in self.residuals[self.config.asks_after :]:
+            x = block(x, told)
+        x = F.silu(x)
+        found = self.leave(x).float().unflatten(1, (-1, noisy.shape[2]))
+        drawn = spread.departure(found, noisy, wide_alpha, wide_sigma)
+        copied, front = self.cut(x).float().sigmoid().unflatten(1, (2, 1, -1)).unbind(dim=1)
+        over = copies[:, 1] + front * (copies[:, 0] - copies[:, 1])
+        return drawn + copied * (over - start - drawn)
 
 
 def places_of(side: int) -> Tensor:

@@ -50,6 +50,20 @@ class Crops:
             clip, time, y, x = (int(k) for k in np.unravel_index(place, shape))
             yield clip, time, y, x
 
+    def draw_clips(self, count: int, rng: np.random.Generator) -> list[int]:
+        per_clip = len(self.chances) // len(self.frames)
+        return [int(k) // per_clip for k in np.searchsorted(self.chances, rng.random(count))]
+
+    def draw_in(self, clip: int, count: int, rng: np.random.Generator) -> Iterator[tuple[int, int, int]]:
+        """Frame, row and column of a crop's first cell, in one clip."""
+        places = self.frames.shape[2] // CELL - CROP + 1
+        per_clip = len(self.chances) // len(self.frames)
+        before = self.chances[clip * per_clip - 1] if clip else 0.0
+        within = self.chances[clip * per_clip : (clip + 1) * per_clip]
+        for place in np.searchsorted(within, rng.uniform(before, within[-1], count)):
+            time, y, x = (int(k) for k in np.unravel_index(place, (self.frames.shape[1], places, places)))
+            yield time, y, x
+
     def sample(self, batch: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
         """Crops [B, 3, 48, 48] of frames, and of the first frame at the same place."""
         found, first = [], []

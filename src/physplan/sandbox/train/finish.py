@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from physplan.sandbox.models.autoencoder import FrameAutoencoder
-from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.drawing import DrawingNet
 from physplan.sandbox.train.autoencoder import CLIPS, decoding_loss, pixel_loss
 from physplan.sandbox.train.loop import TrainConfig, train
-from physplan.sandbox.train.video import Clips, busy_moments, estimate, noise_steps
+from physplan.sandbox.train.video import Clips, Moments, busy_moments, estimate, noise_steps
 
 CONFIG = TrainConfig(steps=4000, learning_rate=5e-4, batch=24, weight_decay=1e-4, ema=0.998, bf16=True)
 LEAST, MOST = 20, 260  # noise steps from which the network's estimates are decoded
@@ -29,30 +28,24 @@ def run(
     seen = Clips.of(folder, clips, model)
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
-        videos, times = busy_moments(seen.crops, config.batch, drawing.config.moments, rng)
+        shown = busy_moments(seen.crops, config.batch, drawing.config.moments, rng)
         middle = 1 + drawing.config.moments.index(0)
-        first, frames = videos[:, :, 0], videos[:, :, middle]
+        first, frames = shown.videos[:, :, 0], shown.videos[:, :, middle]
         if step % 3 == 0:  # what it could do before, it goes on doing
             return decoding_loss(model, frames, first, rng)
-        return pixel_loss(model.paint(drawn_latents(model, drawing, seen, videos, times, rng)), frames, first)
+        return pixel_loss(model.paint(drawn_latents(model, drawing, seen, shown, rng)), frames, first)
 
     return model, train(model, loss_at, config, folder, name="finish")
 
 
 @torch.no_grad()
 def drawn_latents(
-    model: FrameAutoencoder,
-    drawing: DrawingNet,
-    seen: Clips,
-    videos: Tensor,
-    times: Tensor,
-    rng: np.random.Generator,
+    model: FrameAutoencoder, drawing: DrawingNet, seen: Clips, shown: Moments, rng: np.random.Generator
 ) -> Tensor:
     """[B, C + 108, h, w]: a frame's latent as the network sees it through some noise."""
-    spread = Spread.of(model.departs, model.departs_moving)
     with torch.autocast("cpu", enabled=False):
-        picture = model.encode(videos[:, :, :1])[:, :, 0]
-    steps = noise_steps(len(videos), LEAST, MOST, rng)
-    guess, _ = estimate(drawing, seen.latents(videos[:, :, 1:]), times, picture, seen.abar, steps, spread)
-    drawn = picture[:, : spread.channels] + guess
-    return torch.cat([drawn, picture[:, spread.channels :]], dim=1)
+        picture = model.encode(shown.videos[:, :, :1])[:, :, 0]
+    steps = noise_steps(len(shown.videos), LEAST, MOST, rng)
+    guess, _ = estimate(drawing, shown, model, seen.abar, steps)
+    drawn = int(model.config.drawn)
+    return torch.cat([picture[:, :drawn] + guess, picture[:, drawn:]], dim=1)

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from diffusers import CogVideoXDDIMScheduler
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from physplan.sandbox.models.autoencoder import CELL, FrameAutoencoder
+from physplan.sandbox.models.copying import STRIDE
 from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.drawing import DrawingNet
 from physplan.sandbox.models.outline import MUCH, QUIETER, OutlineNet, shrink
@@ -22,14 +24,15 @@ from physplan.sandbox.train.autoencoder import CROP, Crops, to_input
 from physplan.sandbox.train.data import cache_frames, cached_prompts
 from physplan.sandbox.train.loop import StepLoss, TrainConfig, train
 from physplan.sandbox.world.phenomena import PHENOMENA
-from physplan.sandbox.world.render import FRAMES
 
 OUTLINE = TrainConfig(steps=20_000, learning_rate=8e-4, batch=32, warmup=100, ema=0.998, bf16=True)
 DRAWING = TrainConfig(steps=20_000, learning_rate=1e-3, batch=48, warmup=100, ema=0.998, bf16=True)
 CLIPS = 8000
-ENDS, ENDING = 0.2, 4  # share of the moments that are of the last frames, which lack neighbours; how many
+ENDS, ENDING = 0.15, 4  # share of the moments that are of the last frames, which lack neighbours; how many
 NO_WORDS = 0.12  # share of the clips trained without their prompt, for classifier-free guidance
 OVERLAP = 60  # noise steps that each denoiser learns beyond those where it is asked
+PER_PICTURE = 4  # frames of one clip that are learnt from at once
+BLURRED, HANDED = 0.4, 180  # share that is blurred as outlines are, and how far below their level
 SHARP = 0.1  # the smaller, the more the last steps count, those that draw the edges
 
 
@@ -54,40 +57,47 @@ def all_prompts() -> list[str]:
 
 
 def estimate(
-    denoiser: DrawingNet,
-    clean: Tensor,
-    times: Tensor,
-    picture: Tensor,
-    abar: Tensor,
-    steps: Tensor,
-    spread: Spread,
+    denoiser: DrawingNet, shown: Moments, frozen: FrameAutoencoder, abar: Tensor, steps: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """A frame's departure [B, C, h, w] as the network finds it under noise, and as it is; from latents of the
-    frame and its neighbours [B, C, moments, h, w], which frames these are [B, moments], and their picture's
-    latent [B, C + 108, h, w]."""
-    alpha, sigma = (x[steps].sqrt().view(-1, 1, 1, 1) for x in (abar, 1 - abar))
+    """A frame's departure [B, C, h, w] as the network finds it under noise, and as it is."""
+    spread = Spread.of(frozen.departs, frozen.departs_moving)
+    with torch.autocast("cpu", enabled=False):
+        picture, clean = frozen.encode(shown.videos[:, :, :1])[:, :, 0], frozen.coarse(shown.videos[:, :, 1:])
+        blocks = frozen.blocks(shown.pictures, STRIDE)
+    alpha, sigma = (x[steps].sqrt() for x in (abar, 1 - abar))
+    wide_alpha, wide_sigma = (x.view(-1, 1, 1, 1, 1) for x in (alpha, sigma))
     departed = clean - picture[:, : spread.channels, None]
-    # A frame that stands for a missing neighbour comes with the noise that it has in its own place.
-    each = torch.randn(*departed.shape[:2], FRAMES, *departed.shape[3:])
-    noise = torch.gather(each, 2, times[:, None, :, None, None].expand_as(departed))
-    noisy = alpha[..., None] * departed + sigma[..., None] * noise
-    shown = (spread.inn(alpha[..., None], sigma[..., None]) * noisy).transpose(1, 2).flatten(1, 2)
-    middle = denoiser.config.moments.index(0)
-    found = denoiser(shown, picture, steps).float()
-    return spread.flat().departure(found, noisy[:, :, middle], alpha, sigma), departed[:, :, middle]
+    noisy = wide_alpha * blurred(departed, steps) + wide_sigma * torch.randn_like(departed)
+    noisy = noisy * shown.known[:, None, :, None, None]
+    guess = denoiser(noisy, picture, blocks, steps, spread, alpha, sigma, shown.corners)
+    return guess, departed[:, :, denoiser.config.moments.index(0)]
+
+
+def blurred(departed: Tensor, steps: Tensor) -> Tensor:
+    """As an outline has it, in a share of the cases near the level where outlines are handed over."""
+    chosen = (torch.rand(len(steps)) < BLURRED) & (steps > MUCH - HANDED)
+    share = (torch.rand(len(steps)) * chosen).view(-1, 1, 1, 1, 1)
+    coarse = F.interpolate(F.avg_pool3d(departed, (1, 2, 2)), scale_factor=(1.0, 2.0, 2.0))
+    return departed + share * (coarse - departed)
 
 
 def outline_loss(
-    denoiser: OutlineNet, clean: Tensor, text: Tensor, abar: Tensor, steps: Tensor, spread: Spread
+    denoiser: OutlineNet,
+    clean: Tensor,
+    blocks: Tensor,
+    text: Tensor,
+    abar: Tensor,
+    steps: Tensor,
+    spread: Spread,
 ) -> Tensor:
     """Of whole clips' latents [B, C, F, h, w]."""
     picture = clean[:, :, :1]
     departure = shrink(clean - picture)
-    alpha, sigma = (x[steps].sqrt().view(-1, 1, 1, 1, 1) for x in (abar, 1 - abar))
-    sigma = QUIETER * sigma
-    noisy = alpha * departure + sigma * torch.randn_like(departure)
-    found = denoiser(spread.inn(alpha, sigma) * noisy, picture[:, :, 0], steps, text)
-    return departure_loss(spread.departure(found.float(), noisy, alpha, sigma), departure, spread, sigma)
+    alpha, sigma = abar[steps].sqrt(), QUIETER * (1 - abar[steps]).sqrt()
+    wide = sigma.view(-1, 1, 1, 1, 1)
+    noisy = alpha.view(-1, 1, 1, 1, 1) * departure + wide * torch.randn_like(departure)
+    guess = denoiser(noisy, picture[:, :, 0], blocks, steps, text, spread, alpha, sigma)
+    return departure_loss(guess, departure, spread, wide)
 
 
 def departure_loss(guess: Tensor, departure: Tensor, spread: Spread, sigma: Tensor) -> Tensor:
@@ -97,22 +107,34 @@ def departure_loss(guess: Tensor, departure: Tensor, spread: Spread, sigma: Tens
     return (error * weight).sum() / (weight.sum() * spread.channels)
 
 
-def busy_moments(
-    crops: Crops, batch: int, moments: Sequence[int], rng: np.random.Generator
-) -> tuple[Tensor, Tensor]:
-    """Pixels [B, 3, 1 + moments, 48, 48], drawn where much moves: the picture, and a frame with neighbours;
-    and which frames these are, [B, moments]."""
-    last, found, places = crops.frames.shape[1] - 1, [], []
-    for clip, busy, y, x in crops.draw(batch, rng):
-        time = int(last - rng.integers(ENDING)) if rng.random() < ENDS else busy
-        rows, columns = (slice(CELL * k, CELL * (k + CROP)) for k in (y, x))
-        times = [0, *(min(max(time + moment, 0), last) for moment in moments)]
-        shown = crops.frames[clip][times, rows, columns]
-        if rng.random() < 0.5:
-            shown = shown[:, :, ::-1].copy()
-        found.append(to_input(shown).transpose(0, 1))
-        places.append(times[1:])
-    return torch.stack(found), torch.tensor(places)
+@dataclass(frozen=True)
+class Moments:
+    """Frames among their neighbours, mostly where much moves."""
+
+    videos: Tensor  # [B, 3, 1 + moments, 48, 48]: the picture, a frame and its neighbours
+    known: Tensor  # [B, moments]: which of them there are: after the picture, before the end
+    corners: Tensor  # [B, 2]: the first cell of what is shown
+    pictures: Tensor  # [P, 3, 96, 96]: whole; B / P of the others belong to each
+
+
+def busy_moments(crops: Crops, batch: int, moments: Sequence[int], rng: np.random.Generator) -> Moments:
+    last, places = crops.frames.shape[1] - 1, crops.frames.shape[2] // CELL - CROP
+    videos, known, corners, pictures = [], [], [], []
+    for clip in crops.draw_clips(batch // PER_PICTURE, rng):
+        mirrored = rng.random() < 0.5
+        whole = crops.frames[clip][:, :, :: -1 if mirrored else 1]
+        pictures.append(whole[0])
+        for busy, y, x in crops.draw_in(clip, PER_PICTURE, rng):
+            time = int(last - rng.integers(ENDING)) if rng.random() < ENDS else max(busy, 1)
+            y, x = 2 * (y // 2), 2 * ((places - x if mirrored else x) // 2)
+            rows, columns = (slice(CELL * k, CELL * (k + CROP)) for k in (y, x))
+            times = [0, *(min(max(time + moment, 0), last) for moment in moments)]
+            videos.append(to_input(whole[times, rows, columns].copy()).transpose(0, 1))
+            known.append([0 < time + moment <= last for moment in moments])
+            corners.append((y, x))
+    return Moments(
+        torch.stack(videos), torch.tensor(known), torch.tensor(corners), to_input(np.stack(pictures))
+    )
 
 
 def run(
@@ -132,6 +154,8 @@ def run(
     if start is not None:
         denoiser = type(denoiser).from_pretrained(start, torch_dtype=torch.float32)
     frozen = FrameAutoencoder.from_pretrained(autoencoder, torch_dtype=torch.float32).requires_grad_(False)
+    if isinstance(denoiser, DrawingNet):
+        denoiser.draw_with(frozen.patterns, frozen.scale)
     clips_seen = Clips.of(folder, clips, frozen)
     return denoiser, train(denoiser, make_loss(denoiser, clips_seen, config), config, folder, name=part)
 
@@ -158,6 +182,10 @@ class Clips:
         with torch.autocast("cpu", enabled=False):
             return self.frozen.coarse(videos)
 
+    def blocks(self, pictures: Tensor) -> Tensor:
+        with torch.autocast("cpu", enabled=False):
+            return self.frozen.blocks(pictures, STRIDE)
+
     def text(self, chosen: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
         """In a share of the clips no words."""
         names = np.where(rng.random(len(chosen)) < NO_WORDS, 0, self.prompts[chosen])
@@ -175,12 +203,9 @@ def learn_drawing(denoiser: DrawingNet, clips: Clips, config: TrainConfig) -> St
     moments = denoiser.config.moments
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
-        videos, times = busy_moments(clips.crops, config.batch, moments, rng)
-        with torch.autocast("cpu", enabled=False):
-            picture = clips.frozen.encode(videos[:, :, :1])[:, :, 0]
+        shown = busy_moments(clips.crops, config.batch, moments, rng)
         steps = noise_steps(config.batch, 0, MUCH + OVERLAP, rng)
-        clean = clips.latents(videos[:, :, 1:])
-        guess, departure = estimate(denoiser, clean, times, picture, clips.abar, steps, spread)
+        guess, departure = estimate(denoiser, shown, clips.frozen, clips.abar, steps)
         sigma = (1 - clips.abar[steps]).sqrt().view(-1, 1, 1, 1)
         return departure_loss(guess, departure, spread.flat(), sigma)
 
@@ -194,8 +219,9 @@ def learn_outline(denoiser: OutlineNet, clips: Clips, config: TrainConfig) -> St
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
         chosen = rng.choice(len(frames), config.batch, replace=False)
         clean = torch.cat([clips.latents(to_input(frames[k]).transpose(0, 1)[None]) for k in chosen])
+        blocks = clips.blocks(torch.cat([to_input(frames[k][:1]) for k in chosen]))
         steps = noise_steps(config.batch, MUCH - OVERLAP, 1000, rng)
-        return outline_loss(denoiser, clean, clips.text(chosen, rng), clips.abar, steps, spread)
+        return outline_loss(denoiser, clean, blocks, clips.text(chosen, rng), clips.abar, steps, spread)
 
     return loss_at
 
