@@ -1,9 +1,11 @@
 // The first page: a picture, a sentence, a recipe, what it will cost, and one button.
 
 import { ask, file, picture, upload } from "./api.js";
-import { about as roughly, button, h, later, notice, put } from "./dom.js";
+import { about as roughly, button, h, later, method, notice, put } from "./dom.js";
 
-const METHODS = { physplan: "PhysPlan: plan, keyframes, guided video", base: "Base model: the sentence alone", sketch: "Sketch: the video model starts from the sketch", storyboard: "Storyboard: the sketch itself, no video model" };
+const ABOUT = { physplan: "PhysPlan: plan, keyframes, guided video", base: "Base model: the sentence alone", sketch: "Sketch: the video model starts from the sketch", storyboard: "Storyboard: the sketch itself, no video model" };
+
+export const explained = name => ABOUT[name] || method(name);
 
 export function cost(found) {
   const time = found.seconds === null ? "not known yet" : `about ${roughly(found.seconds)}`;
@@ -90,7 +92,7 @@ export async function compose(studio, query) {
       rest.length ? h("details", { open: presets.querySelector("details")?.open }, h("summary", { text: `${rest.length} more, which need something that is not here: ${rest.map(preset => preset.name).join(", ")}` }), h("div", { class: "preset-grid" }, ...rest.map(card))) : null);
     const quick = chosen.settings["video.num_inference_steps"] === about.quick["video.num_inference_steps"];
     put(more, h("div", { class: "more" },
-      h("label", {}, "Method", h("select", { onchange: event => { chosen.method = event.target.value; cast(); } }, ...about.methods.map(name => h("option", { value: name, selected: name === chosen.method, text: METHODS[name] || name.replace(/_/g, " ") })))),
+      h("label", {}, "Method", h("select", { onchange: event => { chosen.method = event.target.value; cast(); } }, ...about.methods.map(name => h("option", { value: name, selected: name === chosen.method, text: explained(name) })))),
       h("label", {}, "Seed", h("input", { type: "number", min: 0, value: chosen.seed, oninput: event => { chosen.seed = Math.max(0, Math.floor(Number(event.target.value) || 0)); cast(); } })),
       chosen.preset === "sandbox" ? h("label", { class: "tick" }, h("input", { type: "checkbox", checked: quick, onchange: event => { chosen.recipe = chosen.like = ""; chosen.settings = event.target.checked ? { ...about.quick } : {}; cast(); } }), "Quick: fewer steps, coarser video") :
         h("label", {}, "Budget in USD", h("input", { type: "number", min: 0, step: 0.1, value: chosen.settings["runtime.budget"] ?? "", placeholder: "none", oninput: event => { const value = Number(event.target.value); if (event.target.value && value >= 0) chosen.settings["runtime.budget"] = value; else delete chosen.settings["runtime.budget"]; cast(); } }))));

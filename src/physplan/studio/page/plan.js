@@ -51,6 +51,7 @@ export class PlanEditor {
   }
   change(act) { act(); this.keep(); this.render(); }
   step(by) {
+    this.keep();   // what is still being typed is a step as well
     if (!this.history[this.at + by]) return;
     this.at += by;
     this.plan = copy(this.history[this.at]);
@@ -124,7 +125,7 @@ export class PlanEditor {
   }
   status() {
     if (!this.state) return;
-    this.undo.disabled = this.at === 0;
+    this.undo.disabled = this.at === 0 && same(this.plan, this.history[this.at]);
     this.redo.disabled = this.at + 1 >= this.history.length;
     this.reset.disabled = !this.changed;
     const count = this.faults.length;
@@ -139,7 +140,11 @@ export class PlanEditor {
       const words = h("p", { class: "fault" }, fault.check ? h("b", { text: fault.check }) : null, fault.message.replace(/^edits\[\d+\] \w+\([^)]*\)( \([^)]*\))?: |^motion\[\d+\] [^:]*: [^:]*: /, ""));
       const column = fault.event === null ? null : this.columns.children[fault.event];
       const item = column && fault.part && fault.index !== null ? column.querySelector(`[data-item="${fault.part}-${fault.index}"]`) : null;
-      if (item) { item.append(words); item.querySelectorAll("input").forEach(one => one.setAttribute("aria-invalid", "true")); }
+      if (item) {
+        const fields = [...item.querySelectorAll("input")], named = fields.filter(one => one.value ? fault.message.includes(`'${one.value}'`) : fault.message.includes("empty"));
+        item.append(words);
+        (named.length ? named : fields).forEach(one => one.setAttribute("aria-invalid", "true"));
+      }
       else if (column && column.classList.contains("event")) column.querySelector(".faults").append(words);
       else this.slot.append(words);
     }

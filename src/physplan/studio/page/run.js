@@ -1,8 +1,8 @@
 // One run: its plan over the picture, its keyframes, its sampling as it goes, its video beside others.
 
 import { ask, file, picture, upload } from "./api.js";
-import { button, clock, confirm, h, plural, put, s } from "./dom.js";
-import { cost, lacking } from "./compose.js";
+import { button, clock, confirm, h, method, plural, put, s } from "./dom.js";
+import { cost, explained, lacking } from "./compose.js";
 import { core, PlanEditor } from "./plan.js";
 import { Films } from "./player.js";
 import { hue } from "./timeline.js";
@@ -97,7 +97,7 @@ class RunPage {
     this.headed = key;
     const report = details && file(this.name, "report.html", details.files);
     put(parts.head, 
-      h("div", {}, h("h1", { text: prompt }), h("p", { class: "soft meta" }, chip, h("span", { text: this.name }), details ? h("span", { text: `${details.preset || "own recipe"}, ${details.method}, seed ${details.seed}` }) : null)),
+      h("div", {}, h("h1", { text: prompt }), h("p", { class: "soft meta" }, chip, h("span", { text: this.name }), details ? h("span", { text: `${details.preset || "own recipe"}, ${method(details.method)}, seed ${details.seed}` }) : null)),
       h("div", { class: "row" }, report ? h("a", { class: "button", href: report, target: "_blank", rel: "noopener", text: "Report" }) : null,
         details ? h("a", { class: "button", href: `#/?from=${encodeURIComponent(this.name)}`, text: "Duplicate" }) : null,
         button("Delete", () => this.remove())));
@@ -235,7 +235,7 @@ class RunPage {
     if (!details.finished) { this.beforeVideo(); return; }
     if (parts.video.nextSibling !== parts.plan) parts.plan.before(parts.video);   // what one came for is first
     const poster = file(name, "frame.png", details.files);
-    const title = card => card.method === "base" ? "Base model" : card.method === "physplan" ? "PhysPlan" : card.method;
+    const title = card => method(card.method);
     const others = this.related.filter(card => this.beside.has(card.run));
     const base = this.related.find(card => card.method === "base" && card.seed === details.seed);
     if (base && this.compared !== base.run && details.method !== "base") { this.compared = base.run; if (!this.beside.has(base.run)) { this.beside.add(base.run); others.push(base); } }
@@ -268,7 +268,7 @@ class RunPage {
     };
     const steps = "video.num_inference_steps", quick = (wanted.fresh ? wanted.settings : this.details.settings)[steps] === studio.about.quick[steps];
     const options = h("div", { class: "more" },
-      h("label", {}, "Method", h("select", { onchange: event => { wanted.method = event.target.value; cast(); } }, ...studio.about.methods.map(one => h("option", { value: one, selected: one === wanted.method, text: one.replace(/_/g, " ") })))),
+      h("label", {}, "Method", h("select", { onchange: event => { wanted.method = event.target.value; cast(); } }, ...studio.about.methods.map(one => h("option", { value: one, selected: one === wanted.method, text: explained(one) })))),
       h("label", {}, "Seed", h("input", { type: "number", min: 0, value: wanted.seed, onchange: event => { wanted.seed = Math.max(0, Math.floor(Number(event.target.value) || 0)); cast(); } })),
       this.details.preset === "sandbox" ? h("label", { class: "tick" }, h("input", { type: "checkbox", checked: quick, onchange: event => { wanted.fresh = true; wanted.settings = event.target.checked ? { ...studio.about.quick } : {}; cast(); } }), "Quick: fewer steps, coarser video") : null);
     this.startButton = button("Make the video", () => this.make("video"), { class: "main large", disabled: (this.editor && !this.editor.holds) || busy(this.job) });
