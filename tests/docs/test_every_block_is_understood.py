@@ -44,6 +44,7 @@ def test_every_command_is_one(block: Block) -> None:
         else:
             assert command.split()[0] in (
                 "$EDITOR",
+                ".",
                 ".venv/bin/pre-commit",
                 ".venv/bin/python",
                 "ln",
