@@ -15,7 +15,7 @@ from physplan.graph import EventChain
 SHOWN = "ice-tray"  # the sample of the pages of one run
 OTHERS = ("drop-crate", "pour-glass")
 LONG = {  # of the run that is under way while its page is taken
-    "video.num_inference_steps": 400,
+    "video.num_inference_steps": 300,
     "guidance.schedule": {"layout_steps": 100, "guided_steps": 100, "repeats": 2},
 }
 
@@ -114,7 +114,8 @@ def break_the_plan(page: Any) -> None:
 
 def sampling(page: Any) -> None:
     page.locator(".preview img").wait_for()
-    page.locator(".term").first.wait_for()  # its line may be flat, which Playwright takes for hidden
+    # Attached, not visible: a flat line has no height, and Playwright takes it for hidden.
+    page.locator(".term polyline[points*=' ']").first.wait_for(state="attached")
     ready(page)
 
 

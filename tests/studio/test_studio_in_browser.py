@@ -290,6 +290,26 @@ def test_two_tabs_see_one_queue_and_do_not_break_each_other(page: Any, studio: S
     assert edited.input_value() == "huge"
 
 
+def test_the_keyboard_stays_where_it_is_while_a_page_follows_the_work(page: Any, studio: Studio) -> None:
+    studio.session._workers["slow"].gate.clear()  # type: ignore[attr-defined]
+    page.goto(address(studio) + "#/run/half")
+    page.get_by_role("button", name="Make the video").click()
+    page.goto(address(studio) + "#/queue")
+    page.locator(".jobs .progress").wait_for()
+    button = page.get_by_role("button", name="Stop").element_handle()
+    button.focus()
+    while button.evaluate("button => button.isConnected"):  # until the list is drawn anew
+        page.wait_for_timeout(100)
+    assert page.evaluate("document.activeElement.textContent") == "Stop"
+    page.keyboard.press("Enter")
+    page.get_by_text("Nothing is under way").wait_for()
+    page.goto(address(studio) + "#/run/half")
+    page.get_by_label("Kind of edit").focus()
+    page.get_by_label("Kind of edit").select_option("Consume")
+    assert page.evaluate("document.activeElement.ariaLabel") == "Kind of edit"
+    assert faults(page) == []
+
+
 def test_hostile_words_are_shown_as_words_and_run_nothing(page: Any, studio: Studio, runs: Path) -> None:
     texts = [text for text in HOSTILE if text.strip() and text != "\ud800 alone"]  # no file can hold that
     for number, text in enumerate(texts):

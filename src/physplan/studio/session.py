@@ -278,7 +278,8 @@ class StudioSession:
     def queue(self, given: Mapping[str, Any]) -> dict[str, Any]:
         shown = [
             self._job(job)
-            | {"run": job.run, "prompt": job.spec.prompt, "progress": self._queue.progress(job.run)}
+            | {"run": job.run, "prompt": job.spec.prompt, "picture": job.spec.picture}
+            | {"progress": self._queue.progress(job.run)}
             for job in self._queue.jobs()
             if job.state in ("waiting", "running")
         ]

@@ -23,8 +23,18 @@ function fill(node, given, children) {
 export const h = (tag, given, ...children) => fill(document.createElement(tag), given, children);
 export const s = (tag, given, ...children) => fill(document.createElementNS(SVG, tag), given, children);
 
-// The children of a node anew; what is not there is left out.
-export function put(node, ...children) { node.replaceChildren(...children.flat().filter(child => child !== null && child !== undefined && child !== false)); }
+// What an element is to a person: its words, within what has a key.
+function identity(node, within) {
+  const path = [node.tagName, node.ariaLabel || (node.tagName === "SELECT" ? "" : node.textContent)];
+  for (let one = node; one !== within; one = one.parentNode) path.push(one.dataset.key ?? one.dataset.item ?? "");
+  return path.join("|");
+}
+// The children of a node anew; what is not there is left out. The keyboard stays where it was.
+export function put(node, ...children) {
+  const held = document.activeElement, known = held !== node && node.contains(held) ? identity(held, node) : null;
+  node.replaceChildren(...children.flat().filter(child => child !== null && child !== undefined && child !== false));
+  if (known && !held.isConnected) [...node.querySelectorAll(held.tagName)].find(one => identity(one, node) === known)?.focus({ preventScroll: true });
+}
 
 export function button(text, onclick, more) { return h("button", { type: "button", onclick, ...more }, text); }
 

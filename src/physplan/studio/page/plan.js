@@ -164,7 +164,7 @@ export class PlanEditor {
     const motions = (event.motion || []).map((motion, j) => this.motionRow(event, motion, j));
     const instruction = h("textarea", { rows: 3, value: event.instruction || "", "data-instruction": i, "aria-label": `Instruction of keyframe ${i + 1}`,
       oninput: now => { event.instruction = now.target.value; this.touch(); }, onchange: () => this.keep() });
-    return h("section", { class: "event", style: { "--hue": hue(i) }, "aria-label": `Event ${i + 1}` },
+    return h("section", { class: "event", "data-key": i, style: { "--hue": hue(i) }, "aria-label": `Event ${i + 1}` },
       h("header", {}, h("span", { class: "number", text: i + 1 }), h("div", {}, h("h3", { text: `Event ${i + 1}` }), h("p", { class: "soft small", "data-time": i })),
         button("Remove", () => this.removeEvent(i), { class: "quiet small", "aria-label": `Remove event ${i + 1}`, disabled: this.plan.events.length < 2 })),
       h("div", { class: "faults", role: "alert" }),
@@ -176,8 +176,8 @@ export class PlanEditor {
       button("+ Motion", () => this.change(() => (event.motion ||= []).push({ o: "", law: "linear" })), { class: "quiet small" }),
       h("details", {}, h("summary", { text: "Instruction for the keyframe" }), instruction));
   }
-  field(target, name, label, more) {
-    return h("input", { value: target[name] ?? "", "aria-label": label, placeholder: label, autocomplete: "off", spellcheck: "false", ...more,
+  field(target, name, label, more, tag = "input") {
+    return h(tag, { value: target[name] ?? "", "aria-label": label, placeholder: label, autocomplete: "off", spellcheck: "false", ...more,
       oninput: event => { target[name] = event.target.value; this.touch(); }, onchange: () => { this.keep(); } });
   }
   choice(target, name, label, options, changed) {
@@ -189,7 +189,7 @@ export class PlanEditor {
   stateRow(event, state, j) {
     return h("div", { class: "item", "data-item": `states-${j}` },
       h("div", { class: "line" }, this.field(state, "object", "object", { list: "objects", class: "object" }), this.field(state, "state", "its state"), this.remove(event.delta.states, j, "state")),
-      h("div", { class: "line rule" }, this.field(state, "rule", "the rule behind it")),
+      h("div", { class: "line rule" }, this.field(state, "rule", "the rule behind it", { rows: 1, onkeydown: event => { if (event.key === "Enter") { event.preventDefault(); event.target.blur(); } } }, "textarea")),
       state.new_object ? h("p", { class: "soft small" }, "new: ", h("b", { text: state.new_object.id }), ` from ${state.new_object.source}`) : null);
   }
   editRow(event, edit, j) {

@@ -203,7 +203,7 @@ class RunPage {
     const figures = details.keyframes.map((one, i) => {
       const input = h("input", { type: "file", accept: "image/png,image/jpeg,image/webp", class: "hidden-file", id: `keyframe-${i}`, onchange: () => input.files[0] && this.replace(i, () => upload("picture", input.files[0])) });
       const other = now[i] !== one.picture;
-      return h("figure", { style: { "--hue": hue(i) } }, h("img", { src: picture(now[i]), alt: `Keyframe ${i + 1}: ${one.instruction}` }),
+      return h("figure", { "data-key": i, style: { "--hue": hue(i) } }, h("img", { src: picture(now[i]), alt: `Keyframe ${i + 1}: ${one.instruction}` }),
         h("figcaption", {}, h("b", { text: `After event ${i + 1}` }), other ? h("span", { class: "chip live", text: "yours, not used yet" }) : one.problems.length ? h("span", { class: "chip warn", title: one.problems.join("; "), text: plural(one.problems.length, "doubt") }) : h("span", { class: "chip good", text: "checked" })),
         one.problems.length && !other ? h("p", { class: "soft small", text: one.problems.join("; ") }) : null,
         this.same === i ? h("p", { class: "soft small", role: "status", text: "Drawn again: it came out the same." }) : null,

@@ -31,7 +31,7 @@ export async function runsPage(studio) {
     const film = source ? h("video", { src: source, poster, muted: true, loop: true, playsinline: true, preload: "none", tabindex: -1, "aria-hidden": "true" }) : h("img", { src: poster, alt: "", loading: "lazy" });
     film.muted = true;
     const play = on => { if (!source) return; if (on) film.play().catch(() => {}); else { film.pause(); film.load(); } };
-    return h("article", { class: "tile", onmouseenter: () => play(true), onmouseleave: () => play(false) },
+    return h("article", { class: "tile", "data-key": card.run, onmouseenter: () => play(true), onmouseleave: () => play(false) },
       h("a", { href: link(card.run), class: "film", "aria-label": `Open ${card.run}: ${card.prompt}` }, film),
       h("div", { class: "tile-text" }, h("a", { href: link(card.run), class: "title", text: card.prompt }),
         h("p", { class: "soft small", text: `${method(card.method)}, seed ${card.seed}${card.seconds ? `, ${clock(card.seconds)}` : ""}${card.changed ? `, ${ago(card.changed)}` : ""}` }), h("p", { class: "soft small name", text: card.run }),
@@ -68,9 +68,12 @@ export async function queuePage(studio) {
     put(list, 
       h("div", { class: "row spread" }, h("p", { class: "soft", text: found.paused ? "The queue is paused: what is under way ends, nothing new begins." : "One video at a time, in this order. Plans and sketches do not wait for videos." }),
         button(found.paused ? "Go on" : "Pause", () => act("pause", { paused: !found.paused }), { class: found.paused ? "main" : "" })),
-      found.jobs.length ? h("ol", { class: "jobs" }, ...found.jobs.map(job => h("li", { class: "card" },
-        h("div", {}, h("a", { class: "title", href: link(job.run), text: job.prompt }), h("p", { class: "soft small", text: `${job.run}: ${job.upto}, ${method(job.method)}, seed ${job.seed}${job.progress && job.progress.remaining ? `, ${clock(job.progress.remaining)} left` : ""}` })),
-        h("div", { class: "row" }, h("span", { class: "chip live", text: STATES[job.state] }),
+      found.jobs.length ? h("ol", { class: "jobs" }, ...found.jobs.map(job => h("li", { class: "card", "data-key": job.run },
+        h("img", { src: picture(job.picture), alt: "" }),
+        h("div", { class: "job" }, h("a", { class: "title", href: link(job.run), text: job.prompt }),
+          h("p", { class: "soft small" }, h("span", { class: "chip live", text: STATES[job.state] }), ` ${job.run}: ${job.upto}, ${method(job.method)}, seed ${job.seed}${job.progress && job.progress.remaining ? `, ${clock(job.progress.remaining)} left` : ""}`),
+          job.progress && job.progress.total ? h("div", { class: "progress" }, h("div", { class: "fill", style: { width: `${100 * job.progress.done / job.progress.total}%` } })) : null),
+        h("div", { class: "row" },
           job.state === "waiting" ? button("Earlier", () => act("move", { run: job.run, earlier: true }), { class: "small", disabled: waiting[0] === job }) : null,
           job.state === "waiting" ? button("Later", () => act("move", { run: job.run, earlier: false }), { class: "small", disabled: waiting.at(-1) === job }) : null,
           button("Stop", () => act("stop", { run: job.run }), { class: "small" }))))) :
