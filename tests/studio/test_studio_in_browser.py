@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 from PIL import Image
-from studio_double import HOSTILE, Opened, plan, write_run
+from studio_double import HOSTILE, PROMPT, Opened, plan, write_run
 
 from physplan.runs import layout
 from physplan.studio.server import Studio
@@ -237,6 +237,7 @@ def test_a_plan_is_edited_into_a_violation_and_back(page: Any, studio: Studio) -
     page.locator(".state.good").wait_for()
     page.get_by_role("button", name="+ Add an event").click()
     page.locator(".state.bad").wait_for()
+    assert page.evaluate("document.activeElement.ariaLabel") == "its state"  # which is still empty
     page.get_by_role("button", name="Remove event 2").click()
     page.locator(".state.good").wait_for()
     named.fill("moon#9")  # still being typed: the field was not left
@@ -307,6 +308,29 @@ def test_the_keyboard_stays_where_it_is_while_a_page_follows_the_work(page: Any,
     page.get_by_label("Kind of edit").focus()
     page.get_by_label("Kind of edit").select_option("Consume")
     assert page.evaluate("document.activeElement.ariaLabel") == "Kind of edit"
+    assert faults(page) == []
+
+
+def test_a_file_that_is_no_picture_is_refused_where_it_was_chosen(page: Any, studio: Studio) -> None:
+    page.goto(address(studio))
+    wrong = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"no picture"}
+    page.locator("#file").set_input_files(wrong)
+    page.locator(".drop .fault", has_text="not a readable image").wait_for()
+    page.locator(".sample").first.click()
+    page.locator(".drop .fault").wait_for(state="hidden")
+
+
+def test_a_run_that_waits_shows_what_it_will_be_made_of(page: Any, studio: Studio, runs: Path) -> None:
+    page.goto(address(studio) + "#/queue")
+    page.get_by_role("button", name="Pause").click()
+    page.goto(address(studio) + "#/run/old%20one")
+    page.get_by_role("button", name="Another seed").click()
+    page.get_by_text("In the queue", exact=True).wait_for()
+    assert page.locator("h1").text_content() == PROMPT
+    assert page.locator(".still").evaluate("image => image.decode().then(() => image.naturalWidth)") == 32
+    assert page.get_by_role("button", name="Delete").count() == 0  # it can be stopped
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="Delete").wait_for()
     assert faults(page) == []
 
 

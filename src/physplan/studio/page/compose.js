@@ -36,10 +36,11 @@ export async function compose(studio, query) {
   }
   const shown = h("div", { class: "chosen" }), told = h("p", { class: "good small", role: "status" });
   const error = h("p", { class: "fault", role: "alert", hidden: true });
+  const wrong = h("p", { class: "fault", role: "alert", hidden: true }), refuse = text => { wrong.textContent = text; wrong.hidden = !text; };
   const fail = text => { error.textContent = text || ""; error.hidden = !text; };
   const forecast = h("div", { class: "forecast" });
   const input = h("input", { type: "file", accept: "image/png,image/jpeg,image/webp,video/mp4", class: "hidden-file", id: "file", onchange: () => take(input.files[0]) });
-  const drop = h("div", { class: "drop" }, shown, h("div", { class: "row" }, h("label", { class: "button", for: "file", text: "Choose a picture" }), input, h("span", { class: "soft small", text: "or drop one here: PNG, JPEG or WebP, up to 30 MB. A video of PhysPlan's gives its settings and plan back." })), told);
+  const drop = h("div", { class: "drop" }, shown, h("div", { class: "row" }, h("label", { class: "button", for: "file", text: "Choose a picture" }), input, h("span", { class: "soft small", text: "or drop one here: PNG, JPEG or WebP, up to 30 MB. A video of PhysPlan's gives its settings and plan back." })), told, wrong);
   for (const kind of ["dragenter", "dragover"]) drop.addEventListener(kind, event => { event.preventDefault(); drop.classList.add("over"); });
   for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, event => { event.preventDefault(); drop.classList.remove("over"); });
   drop.addEventListener("drop", event => event.dataTransfer.files[0] && take(event.dataTransfer.files[0]));
@@ -49,13 +50,14 @@ export async function compose(studio, query) {
 
   async function take(file) {
     if (!file) return;
-    fail("");
+    refuse("");
     try {
       const found = await upload(file.type.startsWith("video/") || /\.mp4$/i.test(file.name) ? "video" : "picture", file);
       if (found.prompt !== undefined) return recovered(found);
       chosen.name = file.name;
       choose(found.picture, null);
-    } catch (refusal) { fail(refusal.message); }
+    } catch (refusal) { refuse(refusal.message); }
+    finally { input.value = ""; }   // the same file may be tried again
   }
   function recovered(found) {
     Object.assign(chosen, { picture: found.picture, prompt: found.prompt, preset: found.preset, method: found.method, seed: found.seed, settings: {}, like: "", recipe: found.recipe, plan: found.plan, name: "of the video" });
@@ -67,6 +69,7 @@ export async function compose(studio, query) {
   }
   function choose(id, sample, keep) {
     chosen.picture = id;
+    refuse("");
     if (!keep) { chosen.plan = null; chosen.like = chosen.recipe = ""; told.textContent = ""; }
     if (sample) { chosen.prompt = words.value = sample.prompt; chosen.name = sample.name; }
     present();

@@ -241,10 +241,11 @@ export class PlanEditor {
       const events = this.plan.events, frames = this.plan.num_frames;
       const anchors = [...events.map(event => event.anchor ?? 1), Math.min(frames - 2, (events.at(-1).anchor ?? 1) + Math.max(2, Math.round(frames / 6)))];
       for (let i = anchors.length - 2; i >= 0; i--) anchors[i] = Math.min(anchors[i], anchors[i + 1] - 1);
-      const object = this.plan.graph.nodes[0]?.id || "";
+      const object = events.at(-1).delta.states[0]?.object || this.plan.graph.nodes[0]?.id || "";
       events.push({ delta: { states: [{ object, state: "", rule: "" }], fraction: 0.1 }, edits: [{ op: "Update", o: object, key: "material_phase", value: "" }] });
       this.retime(anchors);
     });
+    this.columns.lastElementChild.previousElementSibling.querySelector('[aria-label="its state"]').focus({ preventScroll: true });
     this.columns.lastElementChild.scrollIntoView({ behavior: "smooth", block: "nearest", inline: "end" });
   }
   removeEvent(i) {

@@ -34,7 +34,7 @@ export async function runsPage(studio) {
     return h("article", { class: "tile", "data-key": card.run, onmouseenter: () => play(true), onmouseleave: () => play(false) },
       h("a", { href: link(card.run), class: "film", "aria-label": `Open ${card.run}: ${card.prompt}` }, film),
       h("div", { class: "tile-text" }, h("a", { href: link(card.run), class: "title", text: card.prompt }),
-        h("p", { class: "soft small", text: `${method(card.method)}, seed ${card.seed}${card.seconds ? `, ${clock(card.seconds)}` : ""}${card.changed ? `, ${ago(card.changed)}` : ""}` }), h("p", { class: "soft small name", text: card.run }),
+        h("p", { class: "soft small", text: `${method(card.method)}, seed ${card.seed}${card.seconds ? `, ${clock(card.seconds)}` : ""}${card.changed ? `, ${ago(card.changed)}` : ""}` }), h("p", { class: "soft small", text: card.run }),
         h("div", { class: "row" }, h("span", { class: `chip ${tint(name)}`, text: STATES[name] || name }),
           card.finished ? h("label", { class: "pick" }, h("input", { type: "checkbox", checked: chosen.has(card.run), "aria-label": `Compare ${card.run}`, onchange: event => { if (event.target.checked) chosen.add(card.run); else chosen.delete(card.run); compare(); } }), "compare") : null,
           !card.finished && !(card.job && ["waiting", "running"].includes(card.job.state)) ? button("Go on", () => act("continue", { run: card.run }, link(card.run)), { class: "small" }) : null)));
