@@ -97,12 +97,15 @@ class Camera:
 
 
 def ready(page: Any) -> None:
-    """Every video of the page shows a frame. Without `wait_for_function`, which a page's policy forbids."""
+    """Every video of the page shows a frame, and nothing is wider than the screen."""
     deadline = time.monotonic() + WAIT
+    # `wait_for_function` would need what a page's policy forbids.
     while not page.evaluate("[...document.querySelectorAll('video')].every(v => v.readyState >= 2)"):
         if time.monotonic() > deadline:
             raise NotShown(f"{page.url}: a video did not load within {WAIT:.0f} seconds.")
         page.wait_for_timeout(100)
+    if (wide := page.evaluate("document.documentElement.scrollWidth")) > page.viewport_size["width"]:
+        raise NotShown(f"{page.url} is {wide} pixels wide: the screen has {page.viewport_size['width']}.")
     page.wait_for_timeout(1_500)  # until the browser's own sign of loading is gone
 
 

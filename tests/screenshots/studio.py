@@ -122,6 +122,7 @@ def sampling(page: Any) -> None:
 def only_the_plan(page: Any) -> None:
     page.locator(".scene video").wait_for()
     ready(page)
+    page.locator(".scene video").evaluate("sketch => { sketch.currentTime = 0.6 * sketch.duration; }")
     others = page.locator(".run > section:not(:has(.scene))")
     others.evaluate_all("all => all.forEach(one => { one.hidden = true; })")
 

@@ -225,13 +225,14 @@ class Client:
             connection.close()
 
     def until(self, run: str, *states: str, seconds: float = 120) -> dict[str, Any]:
-        deadline = time.monotonic() + seconds
+        deadline, pause = time.monotonic() + seconds, 0.02
         while True:
             found = self.ask("state", run=run)
             if found["job"] and found["job"]["state"] in states and "details" in found:
                 return found
             assert time.monotonic() < deadline, found["job"]
-            time.sleep(0.02)
+            time.sleep(pause)
+            pause = min(0.5, 1.2 * pause)  # as a page asks: whoever waits longer must not slow the work down
 
 
 class Opened:

@@ -87,8 +87,8 @@ export async function compose(studio, query) {
   function refresh() {
     const card = preset => h("label", { class: "preset" },
       h("input", { type: "radio", name: "preset", value: preset.name, checked: preset.name === chosen.preset, onchange: () => { chosen.preset = preset.name; chosen.method = preset.method; chosen.like = chosen.recipe = ""; chosen.plan = null; chosen.settings = {}; refresh(); cast(); } }),
-      h("span", {}, h("b", { text: preset.name }), h("span", { class: "soft small", text: preset.about }),
-        preset.missing.length ? h("span", { class: "chip warn", title: preset.missing.join("\n"), text: `needs ${preset.missing.length} more here` }) : h("span", { class: "chip good", text: "ready" })));
+      h("span", {}, h("span", { class: "row" }, h("b", { text: preset.name }), preset.missing.length ? h("span", { class: "chip warn", title: preset.missing.join("\n"), text: `needs ${preset.missing.length} more here` }) : h("span", { class: "chip good", text: "ready" })),
+        h("span", { class: "soft small", text: preset.about })));
     // What can run here comes first; the rest is there to be read about.
     const first = about.presets.filter(preset => !preset.missing.length || preset.name === chosen.preset), rest = about.presets.filter(preset => !first.includes(preset));
     put(presets, h("div", { class: "preset-grid" }, ...first.map(card)),
