@@ -1,21 +1,26 @@
 """What one guided repeat costs, and one video: CPU time and saved activations, method by method.
 
     make bench-guidance            (or: python -m benchmarks.guidance --rounds 9 --model cogvideox)
-    python -m benchmarks.guidance --videos          (the table of videos alone)
+    python -m benchmarks.guidance --videos          (the tables of videos alone)
 
 All methods and event counts take turns, round by round, in one process on one thread; medians are printed.
 The tiny CogVideoX has the proportion that decides the outcome from the real one: a denoiser's batch of two
 costs as much as some ten decoded windows (in CogVideoX-I2V-5B 664 and 58.8 TFLOP: eleven).
+ltx and vace are asked only what keyframes given to the model cost: their networks are wide enough that time
+goes with the number of tokens.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import torch
 from PIL import Image
@@ -28,11 +33,17 @@ from physplan.guidance.gradients import Direction, direction
 from physplan.guidance.guided_video import bystanders_of
 from physplan.guidance.previews import Look, anchors_of
 from physplan.guidance.repeat import events_of, window_of
-from physplan.guidance.sampler import anchor_windows
+from physplan.guidance.sampler import anchor_windows, planned_repeats
 from physplan.guidance.schedule import Schedule
 from physplan.guidance.still_latents import KeepLatents
 from physplan.perception import DepthEstimator, Evidence, FeatureEncoder
-from physplan.video.protocol import VideoModel
+from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.defaults import with_defaults
+from physplan.sketch import make_sketch
+from physplan.sketch.sampling import SketchStart, clocks_of, sketch_start
+from physplan.video.given import GivenFrame
+from physplan.video.loading import LoadOptions, load_video_model
+from physplan.video.protocol import Conditioning, VideoModel
 from pictures import ColourFeatures, box, disc, evidence_of, ground_depth, paint
 from saved_bytes import peak_saved_bytes
 
@@ -53,18 +64,23 @@ METHODS = {
 
 
 TURNS = replace(FAST, events_per_repeat=1)
-SHORT = Schedule(repeats=(2,) * 6, travel=(2, 5))  # on a sketch, which brings the layout
+LATENTS = replace(TURNS, keep=True, keep_in="latents")
 
-# What each step to a faster video is worth; every line adds to the one above it.
-VIDEOS: dict[str, GuidanceConfig] = {
-    "frame_guidance": FRAME_GUIDANCE,
-    "fused": replace(FAST, unconditional_grad=True),
-    "+ unconditional without gradient": FAST,
-    "+ events by turns": TURNS,
-    "+ keep, in pixels": replace(TURNS, keep=True),
-    "or keep, in latents": replace(TURNS, keep=True, keep_in="latents"),
-    "+ previews at half size": replace(TURNS, keep=True, keep_in="latents", preview_downscale=2),
-}
+
+def ways() -> dict[str, GuidanceConfig]:
+    """What each step to a faster video is worth, every line added to the one above; last, a preset."""
+    fewer = Schedule.linear(repeats=7)  # 98, Frame Guidance has 95
+    return {
+        "frame_guidance": FRAME_GUIDANCE,
+        "fused": replace(FAST, unconditional_grad=True),
+        "+ unconditional without gradient": FAST,
+        "+ events by turns": TURNS,
+        "+ keep, in pixels": replace(TURNS, keep=True),
+        "or keep, in latents": LATENTS,
+        "+ previews at half size": replace(LATENTS, preview_downscale=2),
+        "or as few repeats as Frame Guidance": replace(LATENTS, schedule=fewer),
+        "preset best": load_config("best").guidance,
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +95,7 @@ class Bench:
     num_frames: int
     guidance_scale: float = 6.0
     steps: int = 50
-    schedules: tuple[Schedule, Schedule] = (Schedule.linear(), FRAME_GUIDANCE.schedule)  # ours, theirs
+    videos: Mapping[str, GuidanceConfig]  # the rows of the table of videos
 
 
 def tiny_cogvideox() -> Bench:
@@ -137,12 +153,11 @@ def tiny_cogvideox() -> Bench:
         depth=ground_depth,
         size=(32, 32),
         num_frames=49,
+        videos=ways(),
     )
 
 
 def sandbox() -> Bench:
-    from physplan.pipeline.config_loading import load_config
-    from physplan.pipeline.defaults import with_defaults
     from physplan.sandbox.components import load_depth, load_encoder, load_video
     from physplan.sandbox.video import SIZE
     from physplan.sandbox.world.render import FRAMES
@@ -157,7 +172,7 @@ def sandbox() -> Bench:
         num_frames=FRAMES,
         guidance_scale=config.video.guidance_scale or 1.0,
         steps=config.video.num_inference_steps or 20,
-        schedules=(config.guidance.schedule, config.frame_guidance.schedule),
+        videos={"frame_guidance": config.frame_guidance, "preset sandbox": config.guidance},
     )
 
 
@@ -207,20 +222,24 @@ def busy_plan(events: int, num_frames: int, size: tuple[int, int]) -> tuple[Even
     return chain, evidence_of(chain, *pictures)
 
 
-def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[], Direction]:
-    """One guided repeat in the layout stage, ready to run."""
-    chain, evidence = busy_plan(events, bench.num_frames, bench.size)
+def prepared(bench: Bench, evidence: Evidence) -> Conditioning:
     pixels = (evidence.first.image.permute(1, 2, 0) * 255).byte().numpy()
-    conditioning = bench.model.prepare(
+    return bench.model.prepare(
         image=Image.fromarray(pixels),
-        prompt=chain.prompt,
+        prompt="a ball rolls, a log burns, a balloon grows",
         height=bench.size[0],
         width=bench.size[1],
         num_frames=bench.num_frames,
-        num_inference_steps=20,
+        num_inference_steps=bench.steps,
         guidance_scale=bench.guidance_scale,
         generator=torch.Generator().manual_seed(0),
     )
+
+
+def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[], Direction]:
+    """One guided repeat in the layout stage, ready to run."""
+    chain, evidence = busy_plan(events, bench.num_frames, bench.size)
+    conditioning = prepared(bench, evidence)
     objective = build_objective(
         config.losses,
         chain,
@@ -293,32 +312,18 @@ def measure(bench: Bench, rounds: int) -> None:
         print(f"{name:20}{f'{ratio:.2f} x FG':>16}{added:18.1%}{flat:18.2f}")
 
 
-def step_of(bench: Bench) -> Callable[[], object]:
+def step_of(model: VideoModel, conditioning: Conditioning) -> Callable[[], object]:
     """One reverse step without guidance."""
-    conditioning = bench.model.prepare(
-        image=Image.new("RGB", bench.size[::-1]),
-        prompt="a ball rolls",
-        height=bench.size[0],
-        width=bench.size[1],
-        num_frames=bench.num_frames,
-        num_inference_steps=20,
-        guidance_scale=bench.guidance_scale,
-        generator=torch.Generator().manual_seed(0),
-    )
 
     @torch.no_grad()
     def once() -> object:
-        return bench.model.predict(conditioning.latents, 2, conditioning)
+        return model.predict(conditioning.latents, 2, conditioning)
 
     return once
 
 
-def measure_videos(bench: Bench, rounds: int) -> None:
-    """A video's time from the medians of its parts, measured by turns: repeats of its schedule, and steps."""
-    runs: dict[str, Callable[[], object]] = {
-        name: repeat_of(bench, 3, config) for name, config in VIDEOS.items()
-    }
-    runs["step"] = step_of(bench)
+def medians(runs: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """CPU seconds of each, taken by turns."""
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(rounds + 1):  # the first is to warm up
         for name, run in runs.items():
@@ -326,36 +331,107 @@ def measure_videos(bench: Bench, rounds: int) -> None:
             run()
             if turn:
                 seconds[name].append(time.process_time() - start)
-    median = {name: statistics.median(values) for name, values in seconds.items()}
-    unguided = bench.steps * median["step"]
-    counts = {name: sum(bench.schedules[name == "frame_guidance"].repeats) for name in VIDEOS}
-    whole = {name: counts[name] * median[name] + unguided for name in VIDEOS}
-    short = "the last, 12 repeats on a sketch"
-    last = list(VIDEOS)[-1]
-    whole[short], counts[short], median[short] = (
-        sum(SHORT.repeats) * median[last] + unguided,
-        12,
-        median[last],
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def measure_videos(bench: Bench, rounds: int) -> None:
+    """A video's time from the medians of its parts: repeats of its schedule, steps, and its sketch.
+
+    Of a run that ends when every term is satisfied all repeats are counted: random weights satisfy none.
+    """
+    chain, evidence = busy_plan(3, bench.num_frames, bench.size)
+    conditioning = prepared(bench, evidence)
+
+    def started(config: GuidanceConfig) -> SketchStart:
+        clocks = clocks_of(bench.model.name, weak=config.weak, strong=config.strong)
+        return sketch_start(bench.model, conditioning, make_sketch(chain, evidence), clocks)
+
+    runs: dict[str, Callable[[], object]] = {
+        name: repeat_of(bench, 3, config) for name, config in bench.videos.items()
+    }
+    median = medians(
+        {
+            **runs,
+            "step": step_of(bench.model, conditioning),
+            "sketch": partial(started, GuidanceConfig(start="sketch")),
+        },
+        rounds,
     )
+    rows = {"unguided": ("", 0, bench.steps * median["step"])}
+    alone = replace(FAST, start="sketch", schedule=Schedule.unguided())
+    for name, config in {"sketch": alone, **bench.videos}.items():
+        start = started(config) if config.start == "sketch" else None
+        repeats = sum(planned_repeats(config.schedule, bench.steps, start))
+        total = (bench.steps - (start.first if start else 0)) * median["step"]
+        total += median["sketch"] if start else 0.0
+        total += repeats * median[name]
+        rows[name] = (f"{1e3 * median[name]:.0f} ms" if repeats else "", repeats, total)
+    unguided, theirs = rows["unguided"][2], rows["frame_guidance"][2]
     print(f"\n{bench.name}: one video, K = 3, {bench.steps} steps, CPU seconds from medians of {rounds}")
     print(f"{'':36}{'a repeat':>10}{'repeats':>9}{'a video':>9}{'x FG':>7}{'x unguided':>12}")
-    print(f"{'unguided':36}{'':10}{0:9}{unguided:9.1f}{'':7}{1:12.2f}")
-    for name, total in whole.items():
-        ratio = f"{total / whole['frame_guidance']:.2f}"
-        cells = f"{1e3 * median[name]:7.0f} ms{counts[name]:9}{total:9.1f}{ratio:>7}{total / unguided:12.2f}"
-        print(f"{name:36}{cells}")
+    for name, (each, repeats, total) in rows.items():
+        print(f"{name:36}{each:>10}{repeats:9}{total:9.1f}{total / theirs:7.2f}{total / unguided:12.2f}")
+
+
+def keyframed(name: str, folder: Path) -> tuple[VideoModel, dict[str, Any]]:
+    """A model that takes keyframes, with a wider network than the tests' own, and its size of video."""
+    from diffusers import LTXVideoTransformer3DModel, WanVACETransformer3DModel
+
+    import tiny_models
+
+    model = load_video_model(tiny_models.build(GIVEN[name], folder), LoadOptions(dtype="fp32"))
+    torch.manual_seed(0)
+    known, wide = dict(model.denoiser.config), {"num_attention_heads": 16, "attention_head_dim": 64}
+    if name == "ltx":  # tokens to width as in the real one, and the frames of the preset home
+        wide |= {"cross_attention_dim": 1024, "num_layers": 1}
+        model.denoiser = LTXVideoTransformer3DModel.from_config({**known, **wide})
+        return model, {"height": 96, "width": 96, "num_frames": 97}
+    model.denoiser = WanVACETransformer3DModel.from_config({**known, **wide, "ffn_dim": 4096})
+    return model, {"height": 64, "width": 64, "num_frames": 49}
+
+
+GIVEN = {"ltx": "ltx095", "vace": "wan_vace"}
+
+
+def measure_given(name: str, rounds: int) -> None:
+    """A step with three keyframes given to the model, over one with the first frame alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        model, size = keyframed(name, Path(folder) / "model")
+        picture = Image.new("RGB", (size["width"], size["height"]))
+        last = size["num_frames"] - 1
+        keyframes = [GivenFrame(frame=last * k // 3, image=picture) for k in (1, 2, 3)]
+        runs = {}
+        for row, given in (("unguided", []), ("conditioned", keyframes)):
+            conditioning = model.prepare(
+                image=picture,
+                keyframes=given,
+                prompt="a ball rolls",
+                num_inference_steps=50,
+                guidance_scale=3.0,
+                generator=torch.Generator().manual_seed(0),
+                **size,
+            )
+            runs[row] = step_of(model, conditioning)
+        median = medians(runs, rounds)
+    first = clocks_of(model.name).steps(50)[0]
+    ratio = median["conditioned"] / median["unguided"]
+    print(f"\n{name}, {size['num_frames']} frames, three keyframes given, over unguided, {rounds} rounds")
+    print(f"conditioned {ratio:.2f}, from the sketch as well {ratio * (50 - first) / 50:.2f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", choices=[*MODELS, "all"], default="all")
+    parser.add_argument("--model", choices=[*MODELS, *GIVEN, "all"], default="all")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--videos", action="store_true", help="the table of videos alone")
+    parser.add_argument("--videos", action="store_true", help="the tables of videos alone")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
-    for name in MODELS if chosen.model == "all" else [chosen.model]:
+    for name in [*MODELS, *GIVEN] if chosen.model == "all" else [chosen.model]:
+        if name in GIVEN:
+            measure_given(name, chosen.rounds)
+            continue
         try:
             bench = MODELS[name]()
         except PhysPlanError as error:

@@ -40,12 +40,16 @@ ON_SKETCH = {
     "guidance.until": "satisfied",
     "guidance.measure.satisfied_by": LIMITS,
 }
+EARLY = {**ON_SKETCH, "guidance.weak": 0.1, "guidance.strong": 0.2}  # the clocks of large models
+LONG = {"layout_steps": 2, "guided_steps": 8, "repeats": 10}  # the share of steps that algorithm 1 guides
 CANDIDATES: Mapping[str, Mapping[str, Any]] = {
     "preset": {},
     "sketch alone": {**ON_SKETCH, "guidance.schedule": _repeats()},
     "late": {**ON_SKETCH, "guidance.schedule": _repeats(2, 2, 2)},
     "mid": {**ON_SKETCH, "guidance.strong": 0.7, "guidance.schedule": _repeats(2, 2, 2, 1, 1, 1)},
-    "early": {**ON_SKETCH, "guidance.strong": 0.5, "guidance.schedule": _repeats(2, 2, 2, 1, 1, 1, 1)},
+    "early": {**EARLY, "guidance.schedule": _repeats(2, 2, 2, 2)},
+    "early, long": {**EARLY, "guidance.schedule": LONG},
+    "noise, long": {"guidance.start": "noise", "guidance.schedule": LONG},
     "held to 0.7": {**ON_SKETCH, "guidance.strong": 0.7, "guidance.schedule": _repeats()},
 }
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import torch
 from torch import nn
 
 from physplan.sandbox.models.autoencoder import FrameAutoencoder
-from physplan.sandbox.train import autoencoder, encoder, finish, loop, sight, video
+from physplan.sandbox.train import autoencoder, data, encoder, finish, loop, pictures, sight, video
 from physplan.sandbox.train.__main__ import save
 from physplan.sandbox.train.loop import TrainConfig, train
 
@@ -35,6 +36,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _fine_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "CURVE_EVERY", 4)
+
+
+@pytest.fixture(autouse=True)
+def _rendered_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve clips are drawn long before two processes have loaded torch."""
+    for part in (data, pictures):
+        monkeypatch.setattr(part, "ProcessPoolExecutor", lambda workers, mp_context: ThreadPoolExecutor(1))
 
 
 def test_a_short_run_of_each_picture_model_learns(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,48 +15,69 @@ WIDE, PHONE = (1440, 900), (390, 844)
 SCHEMES = ("light", "dark")
 WIDE_SHOWN, PHONE_SHOWN, GAP = 640, 260, 14  # pixels in a sheet
 PAPER = (128, 134, 142)
-WAIT = 300_000  # milliseconds, on a busy machine
+WAIT = 120.0  # seconds for anything on a page, on a busy machine
 
 Arrive = Callable[[Any], None]  # brings a page to what is to be seen
 Form = tuple[tuple[int, int], str]
-FORMS: tuple[Form, ...] = tuple((size, scheme) for size in (WIDE, PHONE) for scheme in SCHEMES)
+Forms = dict[Form, Image.Image]
+
+
+class NotShown(Exception):
+    """What a page was to show did not come; a sentence."""
 
 
 class Camera:
-    def __init__(self, browser: Any, target: Path) -> None:
-        self._browser, self._target = browser, target
+    def __init__(self, browser: Any, target: Path, each: Path | None = None) -> None:
+        self._browser, self._target, self._each = browser, target, each
 
     def take(
-        self, address: str, arrive: Arrive, *, whole: bool = False, forms: Sequence[Form] = FORMS
-    ) -> dict[Form, Image.Image]:
+        self,
+        name: str,
+        address: str,
+        arrive: Arrive,
+        *,
+        whole: bool = False,
+        sizes: Sequence[Any] = (WIDE, PHONE),
+    ) -> Forms:
         """`whole`: wide ones from the first to the last line of the page; telephones always one screen."""
-        found = {}
-        for size, scheme in forms:
-            with self._page(size, scheme) as page:
-                page.goto(address)
-                arrive(page)
-                page.wait_for_timeout(400)  # pictures and fonts
-                taken = page.screenshot(full_page=whole and size == WIDE)
-            found[size, scheme] = Image.open(io.BytesIO(taken)).convert("RGB")
+        from playwright.sync_api import Error
+
+        found, began = {}, time.monotonic()
+        for size in sizes:
+            with self._page(size) as page:
+                try:
+                    page.goto(address)
+                    arrive(page)
+                    for scheme in SCHEMES:
+                        page.emulate_media(color_scheme=scheme)
+                        page.wait_for_timeout(400)  # pictures and fonts
+                        taken = page.screenshot(full_page=whole and size == WIDE)
+                        found[size, scheme] = Image.open(io.BytesIO(taken)).convert("RGB")
+                except Error as error:
+                    raise NotShown(f"{name} at {size[0]} pixels: {error.message.strip()}") from None
+        print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
+        if self._each is not None:
+            for (size, scheme), image in found.items():
+                image.save(self._each / f"{name}-{size[0]}-{scheme}.png")
         return found
 
     @contextmanager
-    def _page(self, size: tuple[int, int], scheme: str) -> Iterator[Any]:
+    def _page(self, size: tuple[int, int]) -> Iterator[Any]:
         context = self._browser.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce"
+            viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce"
         )
         try:
             page = context.new_page()
-            page.set_default_timeout(WAIT)
+            page.set_default_timeout(1000 * WAIT)
             yield page
         finally:
             context.close()
 
-    def wide(self, name: str, *pages: dict[Form, Image.Image]) -> None:
+    def wide(self, name: str, *pages: Forms) -> None:
         """A row for each page: in the light, in the dark."""
         self.save(name, [[forms[WIDE, scheme] for scheme in SCHEMES] for forms in pages], WIDE_SHOWN)
 
-    def phones(self, name: str, pages: Sequence[dict[Form, Image.Image]]) -> None:
+    def phones(self, name: str, pages: Sequence[Forms]) -> None:
         """A row in the light, the same in the dark."""
         self.save(name, [[forms[PHONE, scheme] for forms in pages] for scheme in SCHEMES], PHONE_SHOWN)
 
@@ -72,6 +94,19 @@ class Camera:
         path = self._target / f"{name}.png"
         sheet.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(path, optimize=True)
         print(f"{path}: {sheet.width} x {sheet.height}, {path.stat().st_size // 1000} kB", flush=True)
+
+
+def ready(page: Any) -> None:
+    """Every video of the page shows a frame, and nothing is wider than the screen."""
+    deadline = time.monotonic() + WAIT
+    # `wait_for_function` would need what a page's policy forbids.
+    while not page.evaluate("[...document.querySelectorAll('video')].every(v => v.readyState >= 2)"):
+        if time.monotonic() > deadline:
+            raise NotShown(f"{page.url}: a video did not load within {WAIT:.0f} seconds.")
+        page.wait_for_timeout(100)
+    if (wide := page.evaluate("document.documentElement.scrollWidth")) > page.viewport_size["width"]:
+        raise NotShown(f"{page.url} is {wide} pixels wide: the screen has {page.viewport_size['width']}.")
+    page.wait_for_timeout(1_500)  # until the browser's own sign of loading is gone
 
 
 def _scaled(image: Image.Image, width: int) -> Image.Image:

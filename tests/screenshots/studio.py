@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tests.screenshots.shots import FORMS, PHONE, WIDE, Camera
+from tests.screenshots.shots import PHONE, WIDE, Arrive, Camera, Forms, NotShown, ready
 
 from physplan.drawing.html import to_html
 from physplan.graph import EventChain
 
 SHOWN = "ice-tray"  # the sample of the pages of one run
 OTHERS = ("drop-crate", "pour-glass")
-LONG = {"video.num_inference_steps": 400}  # of the runs that are under way while their page is taken
+LONG = {  # of the run that is under way while its page is taken
+    "video.num_inference_steps": 300,
+    "guidance.schedule": {"layout_steps": 100, "guided_steps": 100, "repeats": 2},
+}
 
 
 def take(camera: Camera, opened: Any, client: Any) -> dict[str, list[Path]]:
@@ -25,8 +29,14 @@ def take(camera: Camera, opened: Any, client: Any) -> dict[str, list[Path]]:
         return str(client.ask("start", upto=upto, method=method, **given, **more)["run"])
 
     def made(*given: Any, **more: Any) -> str:
-        run = start(*given, **more)
-        print(f"{run}: {client.until(run, 'done', seconds=900)['job']['state']}", flush=True)
+        run, began = start(*given, **more), time.monotonic()
+        try:
+            job = client.until(run, "done", "failed", seconds=600)["job"]
+        except AssertionError as late:
+            raise NotShown(f"{run} is not done after ten minutes: {late}") from None
+        if job["state"] == "failed":
+            raise NotShown(f"{run} failed: {job['error']}")
+        print(f"{run}: {time.monotonic() - began:.0f} s", flush=True)
         return run
 
     guided = made(SHOWN, "video")
@@ -37,29 +47,31 @@ def take(camera: Camera, opened: Any, client: Any) -> dict[str, list[Path]]:
     def at(place: str) -> str:
         return f"{opened.link}#/{place}"
 
-    new = camera.take(at(""), choose)
-    one = camera.take(at(f"run/{quote(guided)}"), beside_the_base, whole=True)
-    broken = camera.take(at(f"run/{quote(planned)}"), break_the_plan, whole=True)
-    gallery = camera.take(at("runs"), lambda page: page.locator(".tile").nth(4).wait_for())
-    compared = camera.take(at("compare?" + "&".join(f"run={quote(run)}" for run in runs)), halfway)
-    report = camera.take(f"{opened.link}runs/{quote(guided)}/report.html", loaded)
-    plan_page = camera.take(plan_html(opened.runs, guided), lambda page: None)
+    pages: dict[str, Forms] = {}
+
+    def take(name: str, address: str, arrive: Arrive, whole: bool = False) -> None:
+        pages[name] = camera.take(f"studio-{name}", address, arrive, whole=whole)
+        camera.wide(f"studio-{name}", pages[name])
+
+    take("new", at(""), choose)
+    take("run", at(f"run/{quote(guided)}"), beside_the_base, whole=True)
+    take("broken", at(f"run/{quote(planned)}"), break_the_plan, whole=True)
+    take("runs", at("runs"), lambda page: page.locator(".tile").nth(4).wait_for())
+    take("compare", at("compare?" + "&".join(f"run={quote(run)}" for run in runs)), halfway)
+    take("report", f"{opened.link}runs/{quote(guided)}/report.html", loaded)
+    take("plan-page", plan_html(opened.runs, guided), lambda page: None)
 
     under_way = start(SHOWN, "video", settings=LONG)
     waiting = [start(name, "video", seed=2) for name in OTHERS]
-    live = camera.take(at(f"run/{quote(under_way)}"), sampling, whole=True)
-    queue = camera.take(at("queue"), lambda page: page.locator(".jobs li").nth(2).wait_for())
+    take("queue", at("queue"), lambda page: page.locator(".jobs li").nth(2).wait_for())
+    take("live", at(f"run/{quote(under_way)}"), sampling, whole=True)
     for run in (*waiting, under_way):
         client.ask("stop", run=run)
 
-    for name, forms in {
-        "new": new, "run": one, "broken": broken, "live": live, "runs": gallery, "compare": compared,
-        "queue": queue, "report": report, "plan-page": plan_page,
-    }.items():  # fmt: skip
-        camera.wide(f"studio-{name}", forms)
-    camera.phones("studio-phone", [new, one, broken, live])
-    camera.phones("studio-phone-2", [gallery, compared, queue, report, plan_page])
-    readme = camera.take(at(f"run/{quote(guided)}"), only_the_plan, whole=True, forms=FORMS[:1])
+    camera.phones("studio-phone", [pages[name] for name in ("new", "run", "broken", "live")])
+    others_of_them = ("runs", "compare", "queue", "report", "plan-page")
+    camera.phones("studio-phone-2", [pages[name] for name in others_of_them])
+    readme = camera.take("studio", at(f"run/{quote(guided)}"), only_the_plan, whole=True, sizes=[WIDE])
     camera.save("studio", [[readme[WIDE, "light"].crop((0, 0, WIDE[0], 1480))]], 900)
     found = {"PhysPlan": [guided, *others["physplan"]], "Base model": [runs[1], *others["base"]]}
     return {method: [opened.runs / run for run in names] for method, names in found.items()}
@@ -102,22 +114,17 @@ def break_the_plan(page: Any) -> None:
 
 def sampling(page: Any) -> None:
     page.locator(".preview img").wait_for()
-    page.locator(".term polyline").first.wait_for()
+    # Attached, not visible: a flat line has no height, and Playwright takes it for hidden.
+    page.locator(".term polyline[points*=' ']").first.wait_for(state="attached")
     ready(page)
 
 
 def only_the_plan(page: Any) -> None:
     page.locator(".scene video").wait_for()
     ready(page)
+    page.locator(".scene video").evaluate("sketch => { sketch.currentTime = 0.6 * sketch.duration; }")
     others = page.locator(".run > section:not(:has(.scene))")
     others.evaluate_all("all => all.forEach(one => { one.hidden = true; })")
-
-
-def ready(page: Any) -> None:
-    """Without `wait_for_function`, which a page's policy forbids."""
-    while not page.evaluate("[...document.querySelectorAll('video')].every(v => v.readyState >= 2)"):
-        page.wait_for_timeout(100)
-    page.wait_for_timeout(1_500)  # until the browser's own sign of loading is gone
 
 
 def plan_html(runs: Path, run: str) -> str:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from study_people import serving
-from tests.screenshots.shots import Camera
-from tests.screenshots.studio import ready
+from tests.screenshots.shots import Camera, ready
 
 from physplan.evaluation.failures.guess import Guess
 from physplan.evaluation.failures.page import FailedVideo
@@ -30,17 +29,17 @@ def take(camera: Camera, runs: Mapping[str, Sequence[Path]], work: Path) -> None
     make_study(folders, work / "study", plan=plan)
     with serving(work / "study") as server:
         address = link(server, "127.0.0.1")
-        first = camera.take(address, lambda page: page.get_by_role("checkbox").wait_for())
-        example = camera.take(address, agree)
-        pair = camera.take(address, begin)
-        done = camera.take(address, lambda page: finish(page, prompts))
+        first = camera.take("study-first", address, lambda page: page.get_by_role("checkbox").wait_for())
+        example = camera.take("study-example", address, agree)
+        pair = camera.take("study-pair", address, begin)
+        done = camera.take("study-done", address, lambda page: finish(page, prompts))
     camera.wide("study-first", first, example)
     camera.wide("study-wide", pair)
     camera.phones("study-phone", [first, example, pair, done])
 
     make_rating([_failed(run) for run in next(iter(runs.values()))], work / "rating", title="Failed videos")
     with serving(work / "rating") as server:
-        raters = camera.take(link(server, "127.0.0.1"), rate)
+        raters = camera.take("study-raters", link(server, "127.0.0.1"), rate)
     camera.wide("study-raters", raters)
     camera.phones("study-raters-phone", [raters])
 

@@ -40,12 +40,57 @@ FORECAST: Mapping[str, Any] = {
     "model": "sandbox",
 }
 
+HOSTILE = [
+    "<script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "<svg onload=alert(1)>",
+    "\"><script>document.title='owned'</script>",
+    "javascript:alert(1)",
+    "{{7*7}}${7*7}#{7*7}",
+    "</textarea><script>document.title='owned'</script>",
+    "&lt;script&gt;",
+    "a\u202egnp.exe",
+    "\u2066\u2067\u2068left\u2069",
+    "\u200f\u200e\u061c",
+    "\ufeff\u200b\u200d",
+    "nul\x00l",
+    "\x1b[31mred\x1b[0m",
+    "line\nbreak\r\nand\ttab",
+    "\ud800 alone",
+    "e" + "\u0301" * 500,
+    "𝕳𝖔𝖘𝖙𝖎𝖑𝖊",
+    "'; DROP TABLE runs; --",
+    "' OR '1'='1",
+    "../../../etc/passwd",
+    "..\\..\\windows\\system32",
+    "/etc/passwd",
+    "C:\\con",
+    "CON",
+    ".",
+    "..",
+    ".studio",
+    ".bin",
+    "-rf",
+    "--help",
+    "%00%2e%2e%2f",
+    "$(touch owned)",
+    "`touch owned`",
+    "|touch owned",
+    "a" * 1_000_000,
+    "ض" * 100_000,
+    "",
+    " ",
+    "null",
+    "__proto__",
+    "constructor",
+]
 
-def plan(prompt: str = PROMPT) -> EventChain:
+
+def plan(prompt: str = PROMPT, words: str = "it is filled with air") -> EventChain:
     graph = StateGraph.from_json(
         {"nodes": [{"id": "ball#1", "category": "ball", "attributes": {"extent": "small"}}], "edges": []}
     )
-    delta = PhysicalDelta((StateChange("ball#1", "large", "it is filled with air"),), 0.5)
+    delta = PhysicalDelta((StateChange("ball#1", "large", words),), 0.5)
     edits = [[Update("ball#1", "extent", "large")]]
     return EventChain.build(prompt=prompt, num_frames=9, graph=graph, deltas=[delta], edits=edits)
 
@@ -180,13 +225,14 @@ class Client:
             connection.close()
 
     def until(self, run: str, *states: str, seconds: float = 120) -> dict[str, Any]:
-        deadline = time.monotonic() + seconds
+        deadline, pause = time.monotonic() + seconds, 0.02
         while True:
             found = self.ask("state", run=run)
             if found["job"] and found["job"]["state"] in states and "details" in found:
                 return found
             assert time.monotonic() < deadline, found["job"]
-            time.sleep(0.02)
+            time.sleep(pause)
+            pause = min(0.5, 1.2 * pause)  # as a page asks: whoever waits longer must not slow the work down
 
 
 class Opened:

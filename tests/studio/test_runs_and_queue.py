@@ -61,6 +61,14 @@ def test_what_has_a_video_is_kept_and_its_changes_are_a_new_run(client: Client, 
     assert {card["run"] for card in related} == {"batch/seed0", name}
 
 
+def test_a_page_hears_of_the_verdict_on_the_run_beside_its_own(client: Client, runs: Path) -> None:
+    first = client.ask("state", run="old one")
+    known = {"seen": first["seen"], "related": first["related_seen"]}
+    assert "related" not in client.ask("state", run="old one", **known)
+    (runs / "batch" / "seed0" / "report.html").write_text("with a verdict, which comes after the video")
+    assert client.ask("state", run="old one", **known)["related"]
+
+
 def test_a_plan_that_does_not_hold_starts_nothing(client: Client, picture: str) -> None:
     broken = plan().to_json()
     broken["events"][0]["edits"][0]["o"] = "moon#9"

@@ -12,54 +12,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
-from studio_double import PROMPT, Client, plan, serving, write_run
+from studio_double import HOSTILE, PROMPT, Client, plan, serving, write_run
 
 from physplan.studio.server import Studio
-
-HOSTILE = [
-    "<script>document.title='owned'</script>",
-    "<img src=x onerror=\"document.title='owned'\">",
-    "<svg onload=alert(1)>",
-    "\"><script>document.title='owned'</script>",
-    "javascript:alert(1)",
-    "{{7*7}}${7*7}#{7*7}",
-    "</textarea><script>document.title='owned'</script>",
-    "&lt;script&gt;",
-    "a\u202egnp.exe",
-    "\u2066\u2067\u2068left\u2069",
-    "\u200f\u200e\u061c",
-    "\ufeff\u200b\u200d",
-    "nul\x00l",
-    "\x1b[31mred\x1b[0m",
-    "line\nbreak\r\nand\ttab",
-    "\ud800 alone",
-    "e" + "\u0301" * 500,
-    "𝕳𝖔𝖘𝖙𝖎𝖑𝖊",
-    "'; DROP TABLE runs; --",
-    "' OR '1'='1",
-    "../../../etc/passwd",
-    "..\\..\\windows\\system32",
-    "/etc/passwd",
-    "C:\\con",
-    "CON",
-    ".",
-    "..",
-    ".studio",
-    ".bin",
-    "-rf",
-    "--help",
-    "%00%2e%2e%2f",
-    "$(touch owned)",
-    "`touch owned`",
-    "|touch owned",
-    "a" * 1_000_000,
-    "ض" * 100_000,
-    "",
-    " ",
-    "null",
-    "__proto__",
-    "constructor",
-]
 
 
 def traversals() -> list[str]:

@@ -11,6 +11,7 @@ import torch
 from scipy import ndimage
 from torch import Tensor
 
+from physplan.cli.verify import judged_size
 from physplan.errors import PhysPlanError
 from physplan.graph import Consume, Edge, EventChain, Link, Spawn, Unlink, Update, motion
 from physplan.perception import Evidence, Instance
@@ -211,3 +212,18 @@ def test_the_command_judges_a_file_and_prints_json(
     assert len(value["events"]) == 1
     assert main(["verify", str(tmp_path / "none.mkv"), *given]) == 2
     assert "There is no video" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("picture", "video", "judged"),
+    [
+        ((96, 96), (384, 384), (96, 96)),
+        ((4000, 3000), (720, 480), (720, 480)),
+        ((200, 100), (384, 384), (100, 100)),
+    ],
+    ids=["enlarged", "photograph", "another shape"],
+)
+def test_a_video_is_judged_no_larger_than_its_picture(
+    picture: tuple[int, int], video: tuple[int, int], judged: tuple[int, int]
+) -> None:
+    assert judged_size(picture, video) == judged

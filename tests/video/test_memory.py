@@ -85,7 +85,7 @@ def test_what_backward_passes_keep_is_estimated_within_15_percent(
 
 @pytest.mark.parametrize("mode", ["none", "direct", "fused"])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_step_and_the_final_decode_are_estimated_within_15_percent(
+def test_a_step_a_sketch_and_the_final_decode_are_estimated_within_15_percent(
     name: str,
     mode: GradientMode,
     load: Callable[..., FamilyModel],
@@ -95,12 +95,16 @@ def test_a_step_and_the_final_decode_are_estimated_within_15_percent(
     """Bytes alive at once, counted on real tensors; `exact` goes back as `fused` does, more often."""
     model = load(name, checkpointing=True)
     conditioning = prepared(model, name, picture)
-    found = estimate_folder(folder(name), dtype="fp32", gradient_mode=mode, **run_of(name))
+    found = estimate_folder(folder(name), dtype="fp32", gradient_mode=mode, clip=True, **run_of(name))
     step = measure_step(model, conditioning, mode)[2]
     assert near(found.sampling, step), (found.sampling, step)
     with memory.Allocated(memory.parameters(model)) as decoding:
         model.decode(conditioning.latents, conditioning.layout)
     assert near(found.decoding, decoding.peak), (found.decoding, decoding.peak)
+    frames = torch.zeros(conditioning.layout.num_frames, 3, conditioning.height, conditioning.width)
+    with memory.Allocated(memory.parameters(model)) as encoding:
+        model.encode_frames(frames, conditioning.layout)
+    assert near(found.encoding, encoding.peak), (found.encoding, encoding.peak)
     there = sum(t.numel() * t.element_size() for t in memory.parameters(model))
     assert near(found.weights, there), (found.weights, there)
 

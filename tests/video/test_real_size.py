@@ -14,6 +14,7 @@ DOUBLES = Path(__file__).parents[2] / "doubles"
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # of the wall: a busy machine takes its time
 @pytest.mark.parametrize(("name", "least"), [("ltx", 1.9e9), ("cogvideox", 1.6e9)])
 def test_a_guided_repeat_and_a_sketch_step_fit_into_20_gb(name: str, least: float, tmp_path: Path) -> None:
     done = subprocess.run(

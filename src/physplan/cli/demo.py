@@ -36,7 +36,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from physplan.cli.progress import clock
     from physplan.pipeline.demo import make_demo
-    from physplan.pipeline.events import RunEvent, quiet_libraries
+    from physplan.pipeline.events import RunEvent
 
     last = 0.0
 
@@ -52,7 +52,6 @@ def run(args: argparse.Namespace) -> int:
         ending, start = ("\r", "\x1b[2K") if sys.stderr.isatty() else ("\n", "")
         print(start + plain(words)[:150], end=ending, file=sys.stderr, flush=True)
 
-    quiet_libraries()
     began = time.monotonic()
     made = make_demo(Path(args.output), quick=args.quick, seed=args.seed, tell=tell)
     if sys.stderr.isatty():

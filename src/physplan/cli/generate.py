@@ -16,7 +16,7 @@ from physplan.runs import layout
 
 if TYPE_CHECKING:
     from physplan.origin.certificates import Credential
-    from physplan.pipeline import PhysPlan, Result, RunEvent
+    from physplan.pipeline import PhysPlan, Result
     from physplan.pipeline.forecast import Forecast
     from physplan.runs.records import Attempt
     from physplan.verify import Checked
@@ -146,16 +146,10 @@ def _credential(files: Sequence[str] | None) -> Credential | None:
 
 def _generate(pp: PhysPlan, args: argparse.Namespace, folder: Path, given: dict[str, Any]) -> int:
     from physplan.cli.progress import Display
-    from physplan.pipeline.events import quiet_libraries
 
     with Display(folder, preview=args.attempts == 1) as display:
-
-        def on_event(event: RunEvent) -> None:
-            display(event)
-            quiet_libraries()  # loads them, so not before the first event: by then nothing is refused
-
         try:
-            result = pp.generate(args.image, output_dir=folder, redo=args.redo, on_event=on_event, **given)
+            result = pp.generate(args.image, output_dir=folder, redo=args.redo, on_event=display, **given)
         except KeyboardInterrupt:
             display.stop()
             print(

@@ -11,7 +11,6 @@ from physplan.foreign import plain
 if TYPE_CHECKING:
     from physplan.graph import EventChain
     from physplan.origin import Origin
-    from physplan.pipeline import RunEvent
 
 
 def show_origin(video: Path) -> EventChain | None:
@@ -45,7 +44,6 @@ def make_again(video: Path, args: argparse.Namespace) -> int:
     from physplan.cli.progress import Display
     from physplan.origin import read_origin
     from physplan.pipeline.config_loading import read_assignments
-    from physplan.pipeline.events import quiet_libraries
     from physplan.pipeline.origins import run_again
     from physplan.runs import layout
 
@@ -54,18 +52,13 @@ def make_again(video: Path, args: argparse.Namespace) -> int:
     if args.budget is not None:
         changes["runtime.budget"] = args.budget
     with Display(folder, preview=True) as display:
-
-        def on_event(event: RunEvent) -> None:
-            display(event)
-            quiet_libraries()
-
         result = run_again(
             origin,
             output_dir=folder,
             image=args.image,
             keyframes=given_keyframes(args.keyframes),
             overrides=changes,
-            on_event=on_event,
+            on_event=display,
         )
     show_made(result, folder)
     print(_compared(origin, read_origin(folder / layout.VIDEO)))

@@ -46,7 +46,6 @@ def run(args: argparse.Namespace) -> int:
     from physplan.pipeline.backends import Backends
     from physplan.pipeline.config_loading import load_config
     from physplan.pipeline.defaults import with_defaults
-    from physplan.pipeline.events import quiet_libraries
     from physplan.reasoning.picture import Picture
     from physplan.verify import verify_video
     from physplan.video.files import read_video
@@ -55,16 +54,21 @@ def run(args: argparse.Namespace) -> int:
     picture = Picture.of(args.image).image
     frames = read_video(Path(args.video)).frames
     evidence = Evidence.load(args.evidence) if args.evidence else None
-    quiet_libraries()
     verdict = verify_video(
         chain,
         frames,
         perception=Backends(with_defaults(load_config(args.preset))),
-        first_frame=to_tensor(fit(picture, (frames.shape[-1], frames.shape[-2]))),
+        first_frame=to_tensor(fit(picture, judged_size(picture.size, (frames.shape[-1], frames.shape[-2])))),
         evidence=evidence,
     )
     _print(verdict, as_json=args.json)
     return 0 if verdict.verdict == "holds" else 1
+
+
+def judged_size(picture: tuple[int, int], video: tuple[int, int]) -> tuple[int, int]:
+    """The video's shape, no larger than the picture: a video is written enlarged, to be watched."""
+    scale = min(1.0, *(ours / theirs for ours, theirs in zip(picture, video, strict=True)))
+    return round(video[0] * scale), round(video[1] * scale)
 
 
 def _print(verdict: Any, *, as_json: bool) -> None:

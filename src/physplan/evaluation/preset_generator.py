@@ -71,9 +71,7 @@ def use_preset(
 def make_preset_generator(config: Config, method: str) -> Generator:
     """Models are loaded once and kept for all cases of a worker."""
     from physplan.pipeline import PhysPlan
-    from physplan.pipeline.events import quiet_libraries
 
-    quiet_libraries()
     require_total(config.runtime.total_ledger)
     pp = PhysPlan(config)
 

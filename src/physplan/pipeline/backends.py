@@ -16,6 +16,7 @@ from physplan.errors import PhysPlanError
 from physplan.keyframes.registry import EDITORS
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
 from physplan.pipeline.config import Component, Config, ReasonerConfig
+from physplan.pipeline.events import quiet_libraries
 from physplan.pipeline.video_models import video_model
 from physplan.reasoning import Reasoner, make_reasoner
 from physplan.registry import Registry, did_you_mean
@@ -54,6 +55,7 @@ class Backends:
 
     @cached_property
     def video(self) -> VideoModel:
+        quiet_libraries()
         wanted = self.config.video
         return video_model(wanted.model).load(wanted, self.config.runtime)
 
@@ -110,6 +112,7 @@ class Backends:
     def _load(self, registry: Registry, wanted: Component) -> Any:
         from physplan.video.loading import DTYPES
 
+        quiet_libraries()
         kind = registry.load(wanted.name)
         make = getattr(kind, "from_pretrained", kind)
         options = dict(wanted.options)

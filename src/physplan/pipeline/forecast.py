@@ -12,7 +12,7 @@ from physplan.keyframes.registry import EDITORS
 from physplan.machine import Missing
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.methods import guidance_of
+from physplan.pipeline.methods import encodes_clip, guidance_of
 from physplan.pipeline.run import Run, recorded_settings
 from physplan.pipeline.stage_keys import deciding_settings
 from physplan.pipeline.video_models import video_model
@@ -163,6 +163,7 @@ def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None
         keyframes=events if run.conditioned else 0,
         offload=run.config.runtime.offload,
         tiling=run.config.runtime.tiling,
+        clip=encodes_clip(run.inputs.method, run.config),
     )
     elsewhere = needed is not None and run.config.runtime.encoders == "cpu"
     return replace(needed, encoders=0) if needed is not None and elsewhere else needed

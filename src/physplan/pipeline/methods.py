@@ -23,5 +23,14 @@ def guidance_of(method: str, config: Config) -> GuidanceConfig:
     return method_config(name, physplan=config.guidance, frame_guidance=frame_guidance)
 
 
+def encodes_clip(method: str, config: Config) -> bool:
+    """Whether the video model encodes a whole clip: the sketch, or bystanders that are held in latents."""
+    if method == CONDITIONED:
+        return config.conditioned.start == "sketch"
+    guidance = guidance_of(method, config)
+    kept = guidance.keep and guidance.keep_in == "latents" and any(guidance.schedule.repeats)
+    return method == SKETCH or guidance.start == "sketch" or kept
+
+
 def _is_wan(model: str) -> bool:
     return model in PUBLISHED and PUBLISHED[model].pipeline.startswith("Wan")

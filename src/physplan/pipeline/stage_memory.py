@@ -18,7 +18,7 @@ from physplan.files import write_json
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.methods import CONDITIONED, SKETCHED, STORYBOARD, guidance_of
+from physplan.pipeline.methods import CONDITIONED, SKETCHED, STORYBOARD, encodes_clip, guidance_of
 from physplan.pipeline.video_models import video_model
 from physplan.video.memory import GB, Allocated
 from physplan.video.meta_models import default_dtype
@@ -69,16 +69,18 @@ def video_memory(config: Config) -> dict[str, float]:
         keyframes=EVENTS if config.method == CONDITIONED else 0,
         offload=config.runtime.offload,
         tiling=config.runtime.tiling,
+        clip=encodes_clip(config.method, config),
     )
     assert needed is not None
     encoders = 0 if config.runtime.encoders == "cpu" else needed.encoders
     step = needed.sampling + needed.evidence
+    before = max(encoders, needed.encoding)
     through = (0.0, 0.0)
     if steered:
         seen = config.perception
         names = [name for part in (seen.encoder, seen.depth) for name in _names(part.options)]
         through = sum(4 * WEIGHTS[name] for name in names), gradient_memory(config)
-    sampling = needed.weights + max(encoders, step + through[1] * GB)
+    sampling = needed.weights + max(before, step + through[1] * GB)
     return {
         "latents": sampling / GB + through[0],
         "video": (needed.weights + needed.decoding) / GB + through[0],

@@ -47,6 +47,7 @@ class KnownVideoModel(Protocol):
         keyframes: int = 0,
         offload: str = "none",
         tiling: bool = False,
+        clip: bool = False,
     ) -> MemoryEstimate | None:
         """The estimated peak of sampling; None where that is nothing to speak of."""
         ...
@@ -84,8 +85,9 @@ class Published:
         keyframes: int = 0,
         offload: str = "none",
         tiling: bool = False,
+        clip: bool = False,
     ) -> MemoryEstimate:
-        return _estimate(video, mode, checkpointing, events, keyframes, offload, tiling)
+        return _estimate(video, mode, checkpointing, events, keyframes, offload, tiling, clip)
 
     def doubts(self, picture: tuple[int, int]) -> list[str]:
         return []
@@ -150,6 +152,7 @@ class Embedded:
         keyframes: int = 0,
         offload: str = "none",
         tiling: bool = False,
+        clip: bool = False,
     ) -> MemoryEstimate | None:
         return None  # less than a browser tab
 
@@ -200,6 +203,7 @@ def _estimate(
     keyframes: int,
     offload: str,
     tiling: bool,
+    clip: bool,
 ) -> MemoryEstimate:
     from physplan.video.memory import estimate_folder, estimate_preset
 
@@ -214,6 +218,7 @@ def _estimate(
             offload=offload,
             tiling=tiling,
             quantisation=video.quantisation,
+            clip=clip,
             **size,
         )
     return estimate_folder(
@@ -227,5 +232,6 @@ def _estimate(
         offload=offload,
         tiling=tiling,
         quantisation=video.quantisation,
+        clip=clip,
         **size,
     )

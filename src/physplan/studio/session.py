@@ -260,8 +260,9 @@ class StudioSession:
                 one["picture"] = self.pictures.put(drawn)
             answer["details"] = details
         related = self._related(name)
-        if (seen and given.get("seen") != seen) or given.get("related") != len(related):
-            answer["related"] = related
+        now = f"{len(related)}-{max((card['changed'] for card in related), default=0)}"
+        if (seen and given.get("seen") != seen) or given.get("related") != now:
+            answer |= {"related": related, "related_seen": now}
         return answer
 
     def runs(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -277,8 +278,7 @@ class StudioSession:
 
     def queue(self, given: Mapping[str, Any]) -> dict[str, Any]:
         shown = [
-            self._job(job)
-            | {"run": job.run, "prompt": job.spec.prompt, "progress": self._queue.progress(job.run)}
+            self._job(job) | {"run": job.run, "progress": self._queue.progress(job.run)}
             for job in self._queue.jobs()
             if job.state in ("waiting", "running")
         ]
@@ -310,7 +310,8 @@ class StudioSession:
         return text.replace(f"{self.shelf.root}/", "").replace(str(self.shelf.root), "the runs' folder")
 
     def _job(self, job: Job) -> dict[str, Any]:
-        asked = {name: getattr(job.spec, name) for name in ("upto", "method", "seed")}
+        shown = ("upto", "method", "seed", "prompt", "preset", "picture")
+        asked = {name: getattr(job.spec, name) for name in shown}
         return {"state": job.state, "error": self._words(job.error), **asked}
 
     def _shown(self, picture: str) -> dict[str, Any]:

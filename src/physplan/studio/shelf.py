@@ -36,11 +36,15 @@ class Shelf:
         """The folder of a run by its name; whatever leads elsewhere is refused."""
         if not isinstance(name, str) or not name or len(name) > 1_000:
             raise PhysPlanError("There is no such run.")
-        parts = name.split("/")
-        if any(not part or part.startswith(".") for part in parts) or len(parts) > DEPTH:
+        parts, folder = name.split("/"), self.root
+        odd = any(not part or part[0] == "." or part != os.path.basename(part) for part in parts)
+        if odd or len(parts) > DEPTH:
             raise PhysPlanError("There is no such run.")
         try:
-            folder = inside(self.root, name)
+            for part in parts:
+                folder /= part
+                if folder.is_symlink():
+                    raise PhysPlanError("A link may lead elsewhere.")
             layout.load_run(folder)
         except (OSError, ValueError, PhysPlanError):
             raise PhysPlanError("There is no such run: it may have been deleted.") from None

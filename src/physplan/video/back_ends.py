@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from physplan.errors import PhysPlanError
-from physplan.extras import is_installed
+from physplan.extras import install_command, is_installed
 from physplan.registry import did_you_mean
 
 
@@ -42,7 +42,8 @@ def lacking(choice: str, *, device: str) -> Iterator[tuple[str, str]]:
     """What a choice needs and does not find here, and what to do about it; nothing is loaded for that."""
     found = back_end(choice)
     if found.package is not None and not is_installed(found.package):
-        yield f"the package {found.package}", f"pip install {found.package}"
+        how = install_command("gguf") if found is GGUF else f"pip install {found.package}"
+        yield f"the package {found.package}", how
     if found.gpu and not device.startswith("cuda"):
         yield f"a GPU for {choice}", "use a .gguf file, torchao-int8 or fp8-storage, which run anywhere"
     if found is GGUF and not Path(choice).is_file():

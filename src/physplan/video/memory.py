@@ -46,16 +46,19 @@ class MemoryEstimate:
     sampling: int  # the most that activations, and the block that is there, take during a step
     decoding: int  # the most that the final decode takes
     evidence: int  # keyframes, masks and gradients of K anchors
+    encoding: int = 0  # the most that encoding a whole clip takes, where the run does that
 
     @property
     def peak(self) -> int:
-        return self.weights + max(self.encoders, self.sampling + self.evidence, self.decoding)
+        step = self.sampling + self.evidence
+        return self.weights + max(self.encoders, self.encoding, step, self.decoding)
 
     def __str__(self) -> str:
         parts = (
             f"weights {self.weights / GB:.1f}, encoders {self.encoders / GB:.1f}, a step"
             f" {(self.sampling + self.evidence) / GB:.1f}, the final decode {self.decoding / GB:.1f}"
         )
+        parts += f", the sketch {self.encoding / GB:.1f}" if self.encoding else ""
         return f"about {self.peak / GB:.1f} GB ({parts})"
 
 
@@ -72,6 +75,7 @@ def estimate_preset(
     offload: str = "none",
     tiling: bool = False,
     quantisation: str | None = None,
+    clip: bool = False,
 ) -> MemoryEstimate:
     """The memory of a run with a published model, at its own size unless told, before it is fetched."""
     dtype = DTYPES[preset.dtype]
@@ -88,6 +92,7 @@ def estimate_preset(
         offload=offload,
         tiling=tiling,
         quantisation=quantisation,
+        clip=clip,
         encoder_bytes=int(preset.encoder_parameters * 1e9 * dtype.itemsize),
     )
 
@@ -134,8 +139,10 @@ def estimate(
     offload: str = "none",
     tiling: bool = False,
     quantisation: str | None = None,
+    clip: bool = False,
 ) -> MemoryEstimate:
-    """Run one guided step and the final decode of a meta-device model, and count."""
+    """Run one guided step and the final decode of a meta-device model, and count; with `clip` also what
+    encodes a sketch, or the still clip of bystanders that are held in latents."""
     if quantisation is not None:
         model.compute_dtype = model.dtype
         for network in model.denoisers:
@@ -161,6 +168,9 @@ def estimate(
     denoiser_saved, decoder_saved, sampling = measure_step(model, conditioning, gradient_mode)
     with Allocated(parameters(model)) as decoding:
         model.decode(conditioning.latents, conditioning.layout, tiled=tiling)
+    with Allocated(parameters(model)) as encoding:
+        if clip:
+            model.encode_frames(torch.empty(num_frames, 3, height, width, device=META), conditioning.layout)
     frame = 3 * height * width * 4
     return MemoryEstimate(
         weights=resident_weights(model, offload),
@@ -169,6 +179,7 @@ def estimate(
         decoder_saved=decoder_saved,
         sampling=sampling,
         decoding=decoding.peak,
+        encoding=encoding.peak,
         evidence=anchors * (3 * frame + conditioning.latents.numel() * 4),
     )
 

@@ -44,13 +44,11 @@ def run(args: argparse.Namespace) -> int:
     from physplan.pipeline.backends import Backends
     from physplan.pipeline.config_loading import load_config
     from physplan.pipeline.defaults import with_defaults
-    from physplan.pipeline.events import quiet_libraries
 
     config = with_defaults(load_config(args.preset))
     content = _config_file(args.into, args.preset) if args.into else {}
     examples = read_examples(args.pictures, args.masks)
     size = (config.video.height or 0, config.video.width or 0)
-    quiet_libraries()
     found = calibrate(examples, Backends(config).encoder, size=size)
     name = config.perception.encoder.name
     print(f"{name}: threshold (b) {found.threshold}, temperature (tau) {found.temperature}")

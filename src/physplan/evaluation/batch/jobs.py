@@ -118,9 +118,7 @@ def claim_folder(folder: Path) -> None:
 def make_video_maker(jobs: Mapping[str, Job]) -> CaseFunction:
     """Models are kept from row to row as long as their settings stay the same."""
     from physplan.pipeline import PhysPlan
-    from physplan.pipeline.events import quiet_libraries
 
-    quiet_libraries()
     kept: dict[str, PhysPlan] = {}
 
     def make(case: Case, directory: Path) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ async function show() {
   if (mine !== number) { page.close?.(); return; }
   open?.close?.();
   open = page;
-  document.title = `${page.title} · PhysPlan Studio`;
+  document.title = `${page.title.slice(0, 200)} · PhysPlan Studio`;
   $("main").replaceChildren(page.node);
   const place = parts[0] === "run" || parts[0] === "compare" ? "runs" : parts[0] || "new";
   for (const link of document.querySelectorAll("nav a")) { if (link.dataset.page === place) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current"); }

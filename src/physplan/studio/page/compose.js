@@ -1,9 +1,11 @@
 // The first page: a picture, a sentence, a recipe, what it will cost, and one button.
 
 import { ask, file, picture, upload } from "./api.js";
-import { about as roughly, button, h, later, notice, put } from "./dom.js";
+import { about as roughly, button, h, later, method, notice, put } from "./dom.js";
 
-const METHODS = { physplan: "PhysPlan: plan, keyframes, guided video", base: "Base model: the sentence alone", sketch: "Sketch: the video model starts from the sketch", storyboard: "Storyboard: the sketch itself, no video model" };
+const ABOUT = { physplan: "PhysPlan: plan, keyframes, guided video", base: "Base model: the sentence alone", sketch: "Sketch: the video model starts from the sketch", storyboard: "Storyboard: the sketch itself, no video model" };
+
+export const explained = name => ABOUT[name] || method(name);
 
 export function cost(found) {
   const time = found.seconds === null ? "not known yet" : `about ${roughly(found.seconds)}`;
@@ -34,10 +36,11 @@ export async function compose(studio, query) {
   }
   const shown = h("div", { class: "chosen" }), told = h("p", { class: "good small", role: "status" });
   const error = h("p", { class: "fault", role: "alert", hidden: true });
+  const wrong = h("p", { class: "fault", role: "alert", hidden: true }), refuse = text => { wrong.textContent = text; wrong.hidden = !text; };
   const fail = text => { error.textContent = text || ""; error.hidden = !text; };
   const forecast = h("div", { class: "forecast" });
   const input = h("input", { type: "file", accept: "image/png,image/jpeg,image/webp,video/mp4", class: "hidden-file", id: "file", onchange: () => take(input.files[0]) });
-  const drop = h("div", { class: "drop" }, shown, h("div", { class: "row" }, h("label", { class: "button", for: "file", text: "Choose a picture" }), input, h("span", { class: "soft small", text: "or drop one here: PNG, JPEG or WebP, up to 30 MB. A video of PhysPlan's gives its settings and plan back." })), told);
+  const drop = h("div", { class: "drop" }, shown, h("div", { class: "row" }, h("label", { class: "button", for: "file", text: "Choose a picture" }), input, h("span", { class: "soft small", text: "or drop one here: PNG, JPEG or WebP, up to 30 MB. A video of PhysPlan's gives its settings and plan back." })), told, wrong);
   for (const kind of ["dragenter", "dragover"]) drop.addEventListener(kind, event => { event.preventDefault(); drop.classList.add("over"); });
   for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, event => { event.preventDefault(); drop.classList.remove("over"); });
   drop.addEventListener("drop", event => event.dataTransfer.files[0] && take(event.dataTransfer.files[0]));
@@ -47,13 +50,14 @@ export async function compose(studio, query) {
 
   async function take(file) {
     if (!file) return;
-    fail("");
+    refuse("");
     try {
       const found = await upload(file.type.startsWith("video/") || /\.mp4$/i.test(file.name) ? "video" : "picture", file);
       if (found.prompt !== undefined) return recovered(found);
       chosen.name = file.name;
       choose(found.picture, null);
-    } catch (refusal) { fail(refusal.message); }
+    } catch (refusal) { refuse(refusal.message); }
+    finally { input.value = ""; }   // the same file may be tried again
   }
   function recovered(found) {
     Object.assign(chosen, { picture: found.picture, prompt: found.prompt, preset: found.preset, method: found.method, seed: found.seed, settings: {}, like: "", recipe: found.recipe, plan: found.plan, name: "of the video" });
@@ -65,6 +69,7 @@ export async function compose(studio, query) {
   }
   function choose(id, sample, keep) {
     chosen.picture = id;
+    refuse("");
     if (!keep) { chosen.plan = null; chosen.like = chosen.recipe = ""; told.textContent = ""; }
     if (sample) { chosen.prompt = words.value = sample.prompt; chosen.name = sample.name; }
     present();
@@ -82,15 +87,15 @@ export async function compose(studio, query) {
   function refresh() {
     const card = preset => h("label", { class: "preset" },
       h("input", { type: "radio", name: "preset", value: preset.name, checked: preset.name === chosen.preset, onchange: () => { chosen.preset = preset.name; chosen.method = preset.method; chosen.like = chosen.recipe = ""; chosen.plan = null; chosen.settings = {}; refresh(); cast(); } }),
-      h("span", {}, h("b", { text: preset.name }), h("span", { class: "soft small", text: preset.about }),
-        preset.missing.length ? h("span", { class: "chip warn", title: preset.missing.join("\n"), text: `needs ${preset.missing.length} more here` }) : h("span", { class: "chip good", text: "ready" })));
+      h("span", {}, h("span", { class: "row" }, h("b", { text: preset.name }), preset.missing.length ? h("span", { class: "chip warn", title: preset.missing.join("\n"), text: `needs ${preset.missing.length} more here` }) : h("span", { class: "chip good", text: "ready" })),
+        h("span", { class: "soft small", text: preset.about })));
     // What can run here comes first; the rest is there to be read about.
     const first = about.presets.filter(preset => !preset.missing.length || preset.name === chosen.preset), rest = about.presets.filter(preset => !first.includes(preset));
     put(presets, h("div", { class: "preset-grid" }, ...first.map(card)),
       rest.length ? h("details", { open: presets.querySelector("details")?.open }, h("summary", { text: `${rest.length} more, which need something that is not here: ${rest.map(preset => preset.name).join(", ")}` }), h("div", { class: "preset-grid" }, ...rest.map(card))) : null);
     const quick = chosen.settings["video.num_inference_steps"] === about.quick["video.num_inference_steps"];
     put(more, h("div", { class: "more" },
-      h("label", {}, "Method", h("select", { onchange: event => { chosen.method = event.target.value; cast(); } }, ...about.methods.map(name => h("option", { value: name, selected: name === chosen.method, text: METHODS[name] || name.replace(/_/g, " ") })))),
+      h("label", {}, "Method", h("select", { onchange: event => { chosen.method = event.target.value; cast(); } }, ...about.methods.map(name => h("option", { value: name, selected: name === chosen.method, text: explained(name) })))),
       h("label", {}, "Seed", h("input", { type: "number", min: 0, value: chosen.seed, oninput: event => { chosen.seed = Math.max(0, Math.floor(Number(event.target.value) || 0)); cast(); } })),
       chosen.preset === "sandbox" ? h("label", { class: "tick" }, h("input", { type: "checkbox", checked: quick, onchange: event => { chosen.recipe = chosen.like = ""; chosen.settings = event.target.checked ? { ...about.quick } : {}; cast(); } }), "Quick: fewer steps, coarser video") :
         h("label", {}, "Budget in USD", h("input", { type: "number", min: 0, step: 0.1, value: chosen.settings["runtime.budget"] ?? "", placeholder: "none", oninput: event => { const value = Number(event.target.value); if (event.target.value && value >= 0) chosen.settings["runtime.budget"] = value; else delete chosen.settings["runtime.budget"]; cast(); } }))));

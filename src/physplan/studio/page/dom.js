@@ -1,7 +1,10 @@
 // Elements, words and numbers. Foreign words are set as text; nothing is ever parsed as markup.
 
 export const $ = id => document.getElementById(id);
+const LONGEST = 4000;   // letters of one text: a browser hangs over a word of a million
 const SVG = "http://www.w3.org/2000/svg";
+
+const short = text => typeof text === "string" && text.length > LONGEST ? `${text.slice(0, LONGEST)} ...` : text;
 
 function fill(node, given, children) {
   for (const [name, value] of Object.entries(given || {})) {
@@ -9,10 +12,10 @@ function fill(node, given, children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (name === "class") node.setAttribute("class", value);
     else if (name === "value") node.value = value;
-    else if (name === "text") node.textContent = value;
+    else if (name === "text") node.textContent = short(value);
     else if (name === "style") for (const [key, one] of Object.entries(value)) node.style.setProperty(key, one);
     else if (value === true) { node.setAttribute(name, ""); if (name in node) node[name] = true; }
-    else node.setAttribute(name, value);
+    else node.setAttribute(name, short(value));
   }
   node.append(...children.flat().filter(child => child !== null && child !== undefined && child !== false));
   return node;
@@ -20,8 +23,18 @@ function fill(node, given, children) {
 export const h = (tag, given, ...children) => fill(document.createElement(tag), given, children);
 export const s = (tag, given, ...children) => fill(document.createElementNS(SVG, tag), given, children);
 
-// The children of a node anew; what is not there is left out.
-export function put(node, ...children) { node.replaceChildren(...children.flat().filter(child => child !== null && child !== undefined && child !== false)); }
+// What an element is to a person: its words, within what has a key.
+function identity(node, within) {
+  const path = [node.tagName, node.ariaLabel || (node.tagName === "SELECT" ? "" : node.textContent)];
+  for (let one = node; one !== within; one = one.parentNode) path.push(one.dataset.key ?? one.dataset.item ?? "");
+  return path.join("|");
+}
+// The children of a node anew; what is not there is left out. The keyboard stays where it was.
+export function put(node, ...children) {
+  const held = document.activeElement, known = held !== node && node.contains(held) ? identity(held, node) : null;
+  node.replaceChildren(...children.flat().filter(child => child !== null && child !== undefined && child !== false));
+  if (known && !held.isConnected) [...node.querySelectorAll(held.tagName)].find(one => identity(one, node) === known)?.focus({ preventScroll: true });
+}
 
 export function button(text, onclick, more) { return h("button", { type: "button", onclick, ...more }, text); }
 
@@ -37,6 +50,7 @@ export function about(seconds) {
   if (seconds < 90) return `${Math.max(5, Math.round(seconds / 5) * 5)} s`;
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
+export const method = name => ({ physplan: "PhysPlan", base: "Base model" }[name] || name.replace(/^./, letter => letter.toUpperCase()).replace(/_/g, " "));
 export function ago(time) {
   const past = Date.now() / 1000 - time;
   if (past < 60) return "just now";

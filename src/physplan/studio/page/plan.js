@@ -51,6 +51,7 @@ export class PlanEditor {
   }
   change(act) { act(); this.keep(); this.render(); }
   step(by) {
+    this.keep();   // what is still being typed is a step as well
     if (!this.history[this.at + by]) return;
     this.at += by;
     this.plan = copy(this.history[this.at]);
@@ -124,7 +125,7 @@ export class PlanEditor {
   }
   status() {
     if (!this.state) return;
-    this.undo.disabled = this.at === 0;
+    this.undo.disabled = this.at === 0 && same(this.plan, this.history[this.at]);
     this.redo.disabled = this.at + 1 >= this.history.length;
     this.reset.disabled = !this.changed;
     const count = this.faults.length;
@@ -139,7 +140,11 @@ export class PlanEditor {
       const words = h("p", { class: "fault" }, fault.check ? h("b", { text: fault.check }) : null, fault.message.replace(/^edits\[\d+\] \w+\([^)]*\)( \([^)]*\))?: |^motion\[\d+\] [^:]*: [^:]*: /, ""));
       const column = fault.event === null ? null : this.columns.children[fault.event];
       const item = column && fault.part && fault.index !== null ? column.querySelector(`[data-item="${fault.part}-${fault.index}"]`) : null;
-      if (item) { item.append(words); item.querySelectorAll("input").forEach(one => one.setAttribute("aria-invalid", "true")); }
+      if (item) {
+        const fields = [...item.querySelectorAll("input")], named = fields.filter(one => one.value ? fault.message.includes(`'${one.value}'`) : fault.message.includes("empty"));
+        item.append(words);
+        (named.length ? named : fields).forEach(one => one.setAttribute("aria-invalid", "true"));
+      }
       else if (column && column.classList.contains("event")) column.querySelector(".faults").append(words);
       else this.slot.append(words);
     }
@@ -159,7 +164,7 @@ export class PlanEditor {
     const motions = (event.motion || []).map((motion, j) => this.motionRow(event, motion, j));
     const instruction = h("textarea", { rows: 3, value: event.instruction || "", "data-instruction": i, "aria-label": `Instruction of keyframe ${i + 1}`,
       oninput: now => { event.instruction = now.target.value; this.touch(); }, onchange: () => this.keep() });
-    return h("section", { class: "event", style: { "--hue": hue(i) }, "aria-label": `Event ${i + 1}` },
+    return h("section", { class: "event", "data-key": i, style: { "--hue": hue(i) }, "aria-label": `Event ${i + 1}` },
       h("header", {}, h("span", { class: "number", text: i + 1 }), h("div", {}, h("h3", { text: `Event ${i + 1}` }), h("p", { class: "soft small", "data-time": i })),
         button("Remove", () => this.removeEvent(i), { class: "quiet small", "aria-label": `Remove event ${i + 1}`, disabled: this.plan.events.length < 2 })),
       h("div", { class: "faults", role: "alert" }),
@@ -171,8 +176,8 @@ export class PlanEditor {
       button("+ Motion", () => this.change(() => (event.motion ||= []).push({ o: "", law: "linear" })), { class: "quiet small" }),
       h("details", {}, h("summary", { text: "Instruction for the keyframe" }), instruction));
   }
-  field(target, name, label, more) {
-    return h("input", { value: target[name] ?? "", "aria-label": label, placeholder: label, autocomplete: "off", spellcheck: "false", ...more,
+  field(target, name, label, more, tag = "input") {
+    return h(tag, { value: target[name] ?? "", "aria-label": label, placeholder: label, autocomplete: "off", spellcheck: "false", ...more,
       oninput: event => { target[name] = event.target.value; this.touch(); }, onchange: () => { this.keep(); } });
   }
   choice(target, name, label, options, changed) {
@@ -184,7 +189,7 @@ export class PlanEditor {
   stateRow(event, state, j) {
     return h("div", { class: "item", "data-item": `states-${j}` },
       h("div", { class: "line" }, this.field(state, "object", "object", { list: "objects", class: "object" }), this.field(state, "state", "its state"), this.remove(event.delta.states, j, "state")),
-      h("div", { class: "line rule" }, this.field(state, "rule", "the rule behind it")),
+      h("div", { class: "line rule" }, this.field(state, "rule", "the rule behind it", { rows: 1, onkeydown: event => { if (event.key === "Enter") { event.preventDefault(); event.target.blur(); } } }, "textarea")),
       state.new_object ? h("p", { class: "soft small" }, "new: ", h("b", { text: state.new_object.id }), ` from ${state.new_object.source}`) : null);
   }
   editRow(event, edit, j) {
@@ -236,10 +241,11 @@ export class PlanEditor {
       const events = this.plan.events, frames = this.plan.num_frames;
       const anchors = [...events.map(event => event.anchor ?? 1), Math.min(frames - 2, (events.at(-1).anchor ?? 1) + Math.max(2, Math.round(frames / 6)))];
       for (let i = anchors.length - 2; i >= 0; i--) anchors[i] = Math.min(anchors[i], anchors[i + 1] - 1);
-      const object = this.plan.graph.nodes[0]?.id || "";
+      const object = events.at(-1).delta.states[0]?.object || this.plan.graph.nodes[0]?.id || "";
       events.push({ delta: { states: [{ object, state: "", rule: "" }], fraction: 0.1 }, edits: [{ op: "Update", o: object, key: "material_phase", value: "" }] });
       this.retime(anchors);
     });
+    this.columns.lastElementChild.previousElementSibling.querySelector('[aria-label="its state"]').focus({ preventScroll: true });
     this.columns.lastElementChild.scrollIntoView({ behavior: "smooth", block: "nearest", inline: "end" });
   }
   removeEvent(i) {

@@ -1,8 +1,8 @@
 // One run: its plan over the picture, its keyframes, its sampling as it goes, its video beside others.
 
 import { ask, file, picture, upload } from "./api.js";
-import { button, clock, confirm, h, plural, put, s } from "./dom.js";
-import { cost, lacking } from "./compose.js";
+import { button, clock, confirm, h, method, plural, put, s } from "./dom.js";
+import { cost, explained, lacking } from "./compose.js";
 import { core, PlanEditor } from "./plan.js";
 import { Films } from "./player.js";
 import { hue } from "./timeline.js";
@@ -16,7 +16,7 @@ export async function runPage(studio, name) {
   const page = new RunPage(studio, name);
   await page.refresh();
   page.timer = setTimeout(() => page.poll(), 600);
-  return { title: page.details?.prompt || name, node: page.node, close: () => page.close() };
+  return { title: (page.details || page.job)?.prompt || name, node: page.node, close: () => page.close() };
 }
 
 class RunPage {
@@ -47,7 +47,7 @@ class RunPage {
     if (!this.closed) this.timer = setTimeout(() => this.poll(), busy(this.job) ? 600 : 3000);
   }
   async refresh() {
-    const found = await ask("state", { run: this.name, seen: this.seen, related: this.related.length });
+    const found = await ask("state", { run: this.name, seen: this.seen, related: this.relatedSeen });
     if (this.closed) return;
     const before = this.job && this.job.state;
     this.job = found.job;
@@ -60,7 +60,7 @@ class RunPage {
       this.showPlan();
       this.showKeyframes();
     }
-    if (found.related) this.related = found.related;
+    if (found.related) { this.related = found.related; this.relatedSeen = found.related_seen; }
     this.showHead(found);
     this.showNow();
     if (found.details || found.related || before !== (this.job && this.job.state)) this.showVideo();
@@ -88,7 +88,7 @@ class RunPage {
   }
 
   showHead() {
-    const { details, job, parts } = this, prompt = details ? details.prompt : this.name;
+    const { details, job, parts } = this, asked = details || job, prompt = asked ? asked.prompt : this.name;
     const state = job && job.state !== "done" ? job.state : details && details.finished ? details.verdict : "planned";
     const kind = { failed: "bad", stopped: "warn", running: "live", waiting: "live" }[state] ?? VERDICTS[state] ?? "";
     const chip = h("span", { class: `chip ${kind}`, text: STATES[state] || (state === "planned" ? "planned" : `verdict: ${state}`) });
@@ -97,10 +97,10 @@ class RunPage {
     this.headed = key;
     const report = details && file(this.name, "report.html", details.files);
     put(parts.head, 
-      h("div", {}, h("h1", { text: prompt }), h("p", { class: "soft meta" }, chip, h("span", { text: this.name }), details ? h("span", { text: `${details.preset || "own recipe"}, ${details.method}, seed ${details.seed}` }) : null)),
+      h("div", {}, h("h1", { text: prompt }), h("p", { class: "soft meta" }, chip, h("span", { text: this.name }), asked ? h("span", { text: `${asked.preset || "own recipe"}, ${method(asked.method)}, seed ${asked.seed}` }) : null)),
       h("div", { class: "row" }, report ? h("a", { class: "button", href: report, target: "_blank", rel: "noopener", text: "Report" }) : null,
         details ? h("a", { class: "button", href: `#/?from=${encodeURIComponent(this.name)}`, text: "Duplicate" }) : null,
-        button("Delete", () => this.remove())));
+        busy(job) ? null : button("Delete", () => this.remove())));
   }
   async remove() {
     if (!await confirm("Delete this run?", "It goes to the bin, from which it can be taken back.", "Delete")) return;
@@ -128,6 +128,7 @@ class RunPage {
     if (share !== null) live.bar.setAttribute("aria-valuenow", Math.round(100 * share)); else live.bar.removeAttribute("aria-valuenow");
     const sampling = progress && progress.stage === "latents" && this.preview && progress.done > 0;
     live.picture.hidden = !sampling;
+    live.still.hidden = !!this.details;
     if (sampling) {
       const address = file(this.name, "preview.png", { "preview.png": this.preview });
       if (live.image.getAttribute("src") !== address) live.image.src = address;
@@ -135,10 +136,10 @@ class RunPage {
     }
   }
   makeLive() {
-    const live = { title: h("b", {}), words: h("span", { class: "soft small" }), left: h("span", { class: "left", role: "status" }), fill: h("div", { class: "fill" }), terms: h("div", { class: "terms" }), image: h("img", { alt: "The keyframes, and what the video shows at their frames by now" }) };
+    const live = { title: h("b", {}), words: h("span", { class: "soft small" }), left: h("span", { class: "left", role: "status" }), fill: h("div", { class: "fill" }), terms: h("div", { class: "terms" }), image: h("img", { alt: "The keyframes, and what the video shows at their frames by now" }), still: h("img", { class: "still", src: picture(this.job.picture), alt: "The picture" }) };
     live.bar = h("div", { class: "progress", role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0, "aria-valuemax": 100 }, live.fill);
     live.picture = h("div", { class: "preview", hidden: true }, live.image, live.terms);
-    live.node = h("div", { class: "card live" }, h("div", { class: "live-head" }, h("div", {}, live.title, live.words), live.left, button("Stop", event => { event.target.disabled = true; this.act("stop"); })), live.bar, live.picture);
+    live.node = h("div", { class: "card live" }, h("div", { class: "live-head" }, h("div", {}, live.title, live.words), live.left, button("Stop", event => { event.target.disabled = true; this.act("stop"); })), live.bar, live.still, live.picture);
     put(this.parts.now, live.node);
     return live;
   }
@@ -203,7 +204,7 @@ class RunPage {
     const figures = details.keyframes.map((one, i) => {
       const input = h("input", { type: "file", accept: "image/png,image/jpeg,image/webp", class: "hidden-file", id: `keyframe-${i}`, onchange: () => input.files[0] && this.replace(i, () => upload("picture", input.files[0])) });
       const other = now[i] !== one.picture;
-      return h("figure", { style: { "--hue": hue(i) } }, h("img", { src: picture(now[i]), alt: `Keyframe ${i + 1}: ${one.instruction}` }),
+      return h("figure", { "data-key": i, style: { "--hue": hue(i) } }, h("img", { src: picture(now[i]), alt: `Keyframe ${i + 1}: ${one.instruction}` }),
         h("figcaption", {}, h("b", { text: `After event ${i + 1}` }), other ? h("span", { class: "chip live", text: "yours, not used yet" }) : one.problems.length ? h("span", { class: "chip warn", title: one.problems.join("; "), text: plural(one.problems.length, "doubt") }) : h("span", { class: "chip good", text: "checked" })),
         one.problems.length && !other ? h("p", { class: "soft small", text: one.problems.join("; ") }) : null,
         this.same === i ? h("p", { class: "soft small", role: "status", text: "Drawn again: it came out the same." }) : null,
@@ -235,7 +236,7 @@ class RunPage {
     if (!details.finished) { this.beforeVideo(); return; }
     if (parts.video.nextSibling !== parts.plan) parts.plan.before(parts.video);   // what one came for is first
     const poster = file(name, "frame.png", details.files);
-    const title = card => card.method === "base" ? "Base model" : card.method === "physplan" ? "PhysPlan" : card.method;
+    const title = card => method(card.method);
     const others = this.related.filter(card => this.beside.has(card.run));
     const base = this.related.find(card => card.method === "base" && card.seed === details.seed);
     if (base && this.compared !== base.run && details.method !== "base") { this.compared = base.run; if (!this.beside.has(base.run)) { this.beside.add(base.run); others.push(base); } }
@@ -268,7 +269,7 @@ class RunPage {
     };
     const steps = "video.num_inference_steps", quick = (wanted.fresh ? wanted.settings : this.details.settings)[steps] === studio.about.quick[steps];
     const options = h("div", { class: "more" },
-      h("label", {}, "Method", h("select", { onchange: event => { wanted.method = event.target.value; cast(); } }, ...studio.about.methods.map(one => h("option", { value: one, selected: one === wanted.method, text: one.replace(/_/g, " ") })))),
+      h("label", {}, "Method", h("select", { onchange: event => { wanted.method = event.target.value; cast(); } }, ...studio.about.methods.map(one => h("option", { value: one, selected: one === wanted.method, text: explained(one) })))),
       h("label", {}, "Seed", h("input", { type: "number", min: 0, value: wanted.seed, onchange: event => { wanted.seed = Math.max(0, Math.floor(Number(event.target.value) || 0)); cast(); } })),
       this.details.preset === "sandbox" ? h("label", { class: "tick" }, h("input", { type: "checkbox", checked: quick, onchange: event => { wanted.fresh = true; wanted.settings = event.target.checked ? { ...studio.about.quick } : {}; cast(); } }), "Quick: fewer steps, coarser video") : null);
     this.startButton = button("Make the video", () => this.make("video"), { class: "main large", disabled: (this.editor && !this.editor.holds) || busy(this.job) });

@@ -1,7 +1,7 @@
 // The gallery of runs, the queue, the bin, and runs side by side.
 
 import { ask, file, picture } from "./api.js";
-import { ago, button, clock, h, plural, put } from "./dom.js";
+import { ago, button, clock, h, method, plural, put } from "./dom.js";
 import { Films } from "./player.js";
 import { STATES, VERDICTS } from "./run.js";
 
@@ -16,7 +16,7 @@ export async function runsPage(studio) {
   const grid = h("div", { class: "gallery" }), count = h("p", { class: "soft", role: "status" }), bar = h("div", { class: "compare-bar", hidden: true }), bin = h("details", { class: "bin" });
   function draw() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = found.runs.filter(card => words.every(word => `${card.prompt} ${card.run} ${card.method} ${card.preset} ${state(card)} seed ${card.seed}`.toLowerCase().includes(word)));
+    const shown = found.runs.filter(card => words.every(word => `${card.prompt} ${card.run} ${card.method} ${method(card.method)} ${card.preset} ${state(card)} seed ${card.seed}`.toLowerCase().includes(word)));
     count.textContent = words.length ? `${shown.length} of ${plural(found.runs.length, "run")}` : plural(found.runs.length, "run");
     put(grid, ...shown.map(card => tile(card)));
     if (!found.runs.length) put(grid, h("div", { class: "empty" }, h("b", { text: "No runs yet" }), h("p", { class: "soft", text: "What you make here, or with physplan generate in the same folder, appears on this page." }), h("a", { class: "button main", href: "#/", text: "Make the first" })));
@@ -31,10 +31,10 @@ export async function runsPage(studio) {
     const film = source ? h("video", { src: source, poster, muted: true, loop: true, playsinline: true, preload: "none", tabindex: -1, "aria-hidden": "true" }) : h("img", { src: poster, alt: "", loading: "lazy" });
     film.muted = true;
     const play = on => { if (!source) return; if (on) film.play().catch(() => {}); else { film.pause(); film.load(); } };
-    return h("article", { class: "tile", onmouseenter: () => play(true), onmouseleave: () => play(false) },
+    return h("article", { class: "tile", "data-key": card.run, onmouseenter: () => play(true), onmouseleave: () => play(false) },
       h("a", { href: link(card.run), class: "film", "aria-label": `Open ${card.run}: ${card.prompt}` }, film),
       h("div", { class: "tile-text" }, h("a", { href: link(card.run), class: "title", text: card.prompt }),
-        h("p", { class: "soft small", text: `${card.method}, seed ${card.seed}${card.seconds ? `, ${clock(card.seconds)}` : ""}${card.changed ? `, ${ago(card.changed)}` : ""}` }), h("p", { class: "soft small name", text: card.run }),
+        h("p", { class: "soft small", text: `${method(card.method)}, seed ${card.seed}${card.seconds ? `, ${clock(card.seconds)}` : ""}${card.changed ? `, ${ago(card.changed)}` : ""}` }), h("p", { class: "soft small", text: card.run }),
         h("div", { class: "row" }, h("span", { class: `chip ${tint(name)}`, text: STATES[name] || name }),
           card.finished ? h("label", { class: "pick" }, h("input", { type: "checkbox", checked: chosen.has(card.run), "aria-label": `Compare ${card.run}`, onchange: event => { if (event.target.checked) chosen.add(card.run); else chosen.delete(card.run); compare(); } }), "compare") : null,
           !card.finished && !(card.job && ["waiting", "running"].includes(card.job.state)) ? button("Go on", () => act("continue", { run: card.run }, link(card.run)), { class: "small" }) : null)));
@@ -68,9 +68,12 @@ export async function queuePage(studio) {
     put(list, 
       h("div", { class: "row spread" }, h("p", { class: "soft", text: found.paused ? "The queue is paused: what is under way ends, nothing new begins." : "One video at a time, in this order. Plans and sketches do not wait for videos." }),
         button(found.paused ? "Go on" : "Pause", () => act("pause", { paused: !found.paused }), { class: found.paused ? "main" : "" })),
-      found.jobs.length ? h("ol", { class: "jobs" }, ...found.jobs.map(job => h("li", { class: "card" },
-        h("div", {}, h("a", { class: "title", href: link(job.run), text: job.prompt }), h("p", { class: "soft small", text: `${job.run}: ${job.upto}, ${job.method}, seed ${job.seed}${job.progress && job.progress.remaining ? `, ${clock(job.progress.remaining)} left` : ""}` })),
-        h("div", { class: "row" }, h("span", { class: "chip live", text: STATES[job.state] }),
+      found.jobs.length ? h("ol", { class: "jobs" }, ...found.jobs.map(job => h("li", { class: "card", "data-key": job.run },
+        h("img", { src: picture(job.picture), alt: "" }),
+        h("div", { class: "job" }, h("a", { class: "title", href: link(job.run), text: job.prompt }),
+          h("p", { class: "soft small" }, h("span", { class: "chip live", text: STATES[job.state] }), ` ${job.run}: ${job.upto}, ${method(job.method)}, seed ${job.seed}${job.progress && job.progress.remaining ? `, ${clock(job.progress.remaining)} left` : ""}`),
+          job.progress && job.progress.total ? h("div", { class: "progress" }, h("div", { class: "fill", style: { width: `${100 * job.progress.done / job.progress.total}%` } })) : null),
+        h("div", { class: "row" },
           job.state === "waiting" ? button("Earlier", () => act("move", { run: job.run, earlier: true }), { class: "small", disabled: waiting[0] === job }) : null,
           job.state === "waiting" ? button("Later", () => act("move", { run: job.run, earlier: false }), { class: "small", disabled: waiting.at(-1) === job }) : null,
           button("Stop", () => act("stop", { run: job.run }), { class: "small" }))))) :
@@ -94,8 +97,8 @@ export async function queuePage(studio) {
 export async function comparePage(studio, query) {
   const names = query.getAll("run").slice(0, 4);
   const cards = await Promise.all(names.map(async run => (await ask("state", { run })).details));
-  const films = new Films(cards.map(card => ({ src: file(card.run, "video.mp4", card.files), poster: file(card.run, "frame.png", card.files), title: card.method, note: card.run, label: `${card.run}: ${card.prompt}` })));
-  const rows = [["Sentence", card => card.prompt], ["Method", card => card.method], ["Preset", card => card.preset], ["Seed", card => card.seed], ["Steps", card => card.steps ?? ""], ["Verdict", card => card.sentence || card.verdict], ["Work", card => clock(card.seconds)], ["Money", card => card.usd ? `${card.usd.toFixed(2)} USD` : "nothing"], ["Events", card => card.plan ? card.plan.events.map(event => event.delta.states.map(one => `${one.object}: ${one.state}`).join(", ")).join(" → ") : "no plan"]];
+  const films = new Films(cards.map(card => ({ src: file(card.run, "video.mp4", card.files), poster: file(card.run, "frame.png", card.files), title: method(card.method), note: card.run, label: `${card.run}: ${card.prompt}` })));
+  const rows = [["Sentence", card => card.prompt], ["Method", card => method(card.method)], ["Preset", card => card.preset], ["Seed", card => card.seed], ["Steps", card => card.steps ?? ""], ["Verdict", card => card.sentence || card.verdict], ["Work", card => clock(card.seconds)], ["Money", card => card.usd ? `${card.usd.toFixed(2)} USD` : "nothing"], ["Events", card => card.plan ? card.plan.events.map(event => event.delta.states.map(one => `${one.object}: ${one.state}`).join(", ")).join(" → ") : "no plan"]];
   return { title: "Side by side", node: h("div", {}, h("h1", { text: "Side by side" }), h("section", { class: "card" }, films.node),
     h("div", { class: "card scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("td", {}), ...cards.map(card => h("th", { scope: "col" }, h("a", { href: link(card.run), text: card.run }))))),
       h("tbody", {}, ...rows.map(([title, cell]) => { const cells = cards.map(card => String(cell(card))); const differ = new Set(cells).size > 1; return h("tr", { class: differ ? "differs" : "" }, h("th", { scope: "row", text: title }), ...cells.map(text => h("td", { text }))); }))))) };

@@ -284,7 +284,9 @@ class FamilyModel(ABC):
 
     @torch.no_grad()
     def encode_frames(self, frames: Tensor, layout: FrameLayout) -> Tensor:
-        video = (frames.to(self.device).transpose(0, 1)[None] * 2 - 1).to(torch.float32)
+        # Scaled in float32, kept in the autoencoder's own precision: a clip is large.
+        precision = getattr(getattr(self.codec, "vae", None), "dtype", torch.float32)
+        video = (frames.to(self.device).transpose(0, 1)[None].float() * 2 - 1).to(precision)
         latents = self.codec.encode_video(video).float()
         before = latents[:, :, :1].expand(-1, -1, layout.padding, -1, -1)
         behind = torch.zeros_like(latents[:, :, :1]).expand(-1, -1, layout.behind, -1, -1)
