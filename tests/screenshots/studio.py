@@ -15,7 +15,7 @@ from physplan.graph import EventChain
 SHOWN = "ice-tray"  # the sample of the pages of one run
 OTHERS = ("drop-crate", "pour-glass")
 LONG = {  # of the run that is under way while its page is taken
-    "video.num_inference_steps": 300,
+    "video.num_inference_steps": 80,
     "guidance.schedule": {"layout_steps": 100, "guided_steps": 100, "repeats": 2},
 }
 
