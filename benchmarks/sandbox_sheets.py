@@ -2,6 +2,7 @@
 
 python -m benchmarks.sandbox_sheets samples -o docs/images/sandbox-samples.png
 python -m benchmarks.sandbox_sheets methods -o docs/images/methods.png
+python -m benchmarks.sandbox_sheets sketch -o docs/images/sketch.png
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ STORIES = (
     ("ink", "water"),
 )
 METHODS = {"base": "base", "frame_guidance": "Frame Guidance", "physplan": "PhysPlan"}
+SKETCH = {"storyboard": "the sketch", "sketch": "the video from it"}
 
 
 def samples() -> list[Scene]:
@@ -65,7 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("sheet", choices=("samples", "methods"))
+    parser.add_argument("sheet", choices=("samples", "methods", "sketch"))
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -73,7 +75,7 @@ def main() -> None:
     if args.sheet == "samples":
         draw(samples(), {"base": "video model, unguided"}, args.output, seed=args.seed)
     else:
-        draw(stories(), METHODS, args.output, seed=args.seed)
+        draw(stories(), METHODS if args.sheet == "methods" else SKETCH, args.output, seed=args.seed)
 
 
 if __name__ == "__main__":
