@@ -176,7 +176,7 @@ class SandboxVideo(FamilyModel):
         """Without words: what happens is settled."""
         frames = noisy.shape[2]
         beside = picture.expand(-1, -1, frames, -1, -1).transpose(1, 2).flatten(0, 1)
-        found = self.denoiser(
+        found: Tensor = self.denoiser(
             self.denoiser.neighbours(noisy),
             beside,
             conditioning.inputs["blocks"],

@@ -94,6 +94,15 @@ class Copier(nn.Module):
         return mixed.unflatten(1, (count, -1)).flatten(0, 1).transpose(1, 2)
 
 
+def cutter(width: int, copied: int, masks: int) -> nn.Conv2d:
+    """Gives, before a sigmoid, how much is copied, little at first, and where the first copy lies before the
+    second."""
+    layer = zeroed(nn.Conv2d(width, copied + masks, 3, padding=1))
+    assert layer.bias is not None
+    nn.init.constant_(layer.bias[:copied], COPIED)
+    return layer
+
+
 def places_of_blocks(blocks: Tensor) -> Tensor:
     """[2, M]: row and column of every block's corner, in cells; two blocks to a cell each way."""
     rows, columns = (torch.arange(n) * 0.5 for n in blocks.shape[-2:])

@@ -17,7 +17,7 @@ from diffusers.models.modeling_utils import ModelMixin
 from torch import Tensor, nn
 
 from physplan.sandbox.models.autoencoder import CELL, PATTERNS
-from physplan.sandbox.models.copying import COPIED, Copier, places_of_cells
+from physplan.sandbox.models.copying import Copier, cutter, places_of_cells
 from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.layers import LEVELS, Told, zeroed
 
@@ -44,9 +44,8 @@ class DrawingNet(ModelMixin, ConfigMixin):
         self.copier = Copier(width, drawn)
         self.tells = zeroed(nn.Conv2d(2 * drawn, width, 1))
         self.leave = nn.Conv2d(width, 2 * drawn, 3, padding=1)
-        self.cut = zeroed(nn.Conv2d(width, 1 + CELL**2, 3, padding=1))
+        self.cut = cutter(width, 1, CELL**2)
         nn.init.zeros_(self.leave.weight)
-        nn.init.constant_(self.cut.bias[:1], COPIED)
 
     def forward(
         self,

@@ -16,7 +16,7 @@ from diffusers.models.embeddings import get_timestep_embedding
 from diffusers.models.modeling_utils import ModelMixin
 from torch import Tensor, nn
 
-from physplan.sandbox.models.copying import COPIED, Copier, pairs, places_of_cells
+from physplan.sandbox.models.copying import Copier, cutter, pairs, places_of_cells
 from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.layers import LEVELS, Told, zeroed
 
@@ -59,9 +59,8 @@ class OutlineNet(ModelMixin, ConfigMixin):
         self.copier = Copier(width, drawn, moments=moments)
         self.tells = zeroed(nn.Conv2d(2 * drawn * moments, width, 1))
         self.leave = nn.Conv2d(width, 2 * drawn * moments, 3, padding=1)
-        self.cut = zeroed(nn.Conv2d(width, 2 * moments, 3, padding=1))
+        self.cut = cutter(width, moments, moments)
         nn.init.zeros_(self.leave.weight)
-        nn.init.constant_(self.cut.bias[:moments], COPIED)
 
     def forward(
         self,
