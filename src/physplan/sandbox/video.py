@@ -167,8 +167,8 @@ class SandboxVideo(FamilyModel):
             conditioning.timesteps[n].expand(batch),
             text,
             self.codec.outlines,
-            torch.full((batch,), alpha),
-            torch.full((batch,), sigma),
+            torch.full((batch,), alpha, device=noisy.device),
+            torch.full((batch,), sigma, device=noisy.device),
         )
         return enlarge(found)
 
@@ -182,7 +182,7 @@ class SandboxVideo(FamilyModel):
             conditioning.inputs["blocks"],
             conditioning.timesteps[n].expand(frames),
             self.codec.spread,
-            torch.full((frames,), conditioning.noise.alpha(n)),
-            torch.full((frames,), conditioning.noise.sigma(n)),
+            torch.full((frames,), conditioning.noise.alpha(n), device=noisy.device),
+            torch.full((frames,), conditioning.noise.sigma(n), device=noisy.device),
         )
         return found.transpose(0, 1)[None]
