@@ -62,6 +62,8 @@ def begin(page: Any) -> None:
     page.locator("#place", has_text="Pair 1 of").wait_for()
     ready(page)
     page.evaluate("document.querySelectorAll('video').forEach(v => { v.currentTime = v.duration * 0.7; })")
+    while page.evaluate("[...document.querySelectorAll('video')].some(v => v.seeking)"):
+        page.wait_for_timeout(100)
     answer(page, "a", "b")
 
 
