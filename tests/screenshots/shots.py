@@ -96,14 +96,19 @@ class Camera:
         print(f"{path}: {sheet.width} x {sheet.height}, {path.stat().st_size // 1000} kB", flush=True)
 
 
-def ready(page: Any) -> None:
-    """Every video of the page shows a frame, and nothing is wider than the screen."""
+def wait_for_videos(page: Any, state: str, words: str) -> None:
+    """Until every video `v` of the page is in a state, as an expression of the browser's."""
     deadline = time.monotonic() + WAIT
     # `wait_for_function` would need what a page's policy forbids.
-    while not page.evaluate("[...document.querySelectorAll('video')].every(v => v.readyState >= 2)"):
+    while not page.evaluate(f"[...document.querySelectorAll('video')].every(v => {state})"):
         if time.monotonic() > deadline:
-            raise NotShown(f"{page.url}: a video did not load within {WAIT:.0f} seconds.")
+            raise NotShown(f"{page.url}: a video did not {words} within {WAIT:.0f} seconds.")
         page.wait_for_timeout(100)
+
+
+def ready(page: Any) -> None:
+    """Every video of the page shows a frame, and nothing is wider than the screen."""
+    wait_for_videos(page, "v.readyState >= 2", "load")
     if (wide := page.evaluate("document.documentElement.scrollWidth")) > page.viewport_size["width"]:
         raise NotShown(f"{page.url} is {wide} pixels wide: the screen has {page.viewport_size['width']}.")
     page.wait_for_timeout(1_500)  # until the browser's own sign of loading is gone

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from study_people import serving
-from tests.screenshots.shots import Camera, ready
+from tests.screenshots.shots import Camera, ready, wait_for_videos
 
 from physplan.evaluation.failures.guess import Guess
 from physplan.evaluation.failures.page import FailedVideo
@@ -62,8 +62,7 @@ def begin(page: Any) -> None:
     page.locator("#place", has_text="Pair 1 of").wait_for()
     ready(page)
     page.evaluate("document.querySelectorAll('video').forEach(v => { v.currentTime = v.duration * 0.7; })")
-    while page.evaluate("[...document.querySelectorAll('video')].some(v => v.seeking)"):
-        page.wait_for_timeout(100)
+    wait_for_videos(page, "!v.seeking", "find its place")
     answer(page, "a", "b")
 
 
