@@ -19,6 +19,7 @@ STRIDE = 3  # pixels between the blocks that can be copied
 WORDS = 32  # channels in which questions and answers are put
 NEAR = (-5.0, 0.5)  # how much nearness counts at first, before a softplus: anywhere, and close by
 COPIED = -2.0  # before a sigmoid: how much is copied at first
+FAR = 4.0  # cells: the unit in which a network tells where a cell comes from
 ALIKE = 0.2  # how far a copy is from what it stands for, in latents
 
 
@@ -44,41 +45,25 @@ class Copier(nn.Module):
         count, side = len(x) // len(blocks), seen.shape[-2:]
         asked = self.asks(x).float().unflatten(1, (len(NEAR), self.moments, WORDS + 3))
         answered = self.answers(blocks).float().unflatten(1, (len(NEAR), WORDS))
+        values, found = blocks.flatten(2), []  # [P, C, M]
         with torch.autocast("cpu", enabled=False):
-            found = [
-                self._copy(asked[:, k], answered[:, k], blocks, seen.float(), alpha, sigma, places, k, count)
-                for k in range(len(NEAR))
-            ]
-        return torch.stack([f.unflatten(2, (self.moments, *side)) for f in found], dim=1)
+            for head in range(len(NEAR)):
+                questions = self._questions(head, asked[:, head], seen.float(), alpha, sigma, places)
+                cells = questions.unflatten(0, (-1, count)).flatten(1, 2)  # [P, cells, Q]
+                fits = cells @ keys_of(blocks, answered[:, head])
+                mixed = torch.softmax(fits, dim=-1) @ values.transpose(1, 2)
+                found.append(mixed.unflatten(1, (count, -1)).flatten(0, 1).transpose(1, 2))
+        return torch.stack(found, dim=1).unflatten(3, (self.moments, *side))
 
-    def _copy(
-        self,
-        asked: Tensor,
-        answered: Tensor,
-        blocks: Tensor,
-        seen: Tensor,
-        alpha: Tensor,
-        sigma: Tensor,
-        places: Tensor,
-        head: int,
-        count: int,
+    def _questions(
+        self, head: int, asked: Tensor, seen: Tensor, alpha: Tensor, sigma: Tensor, places: Tensor
     ) -> Tensor:
-        rows = places_of_blocks(blocks)
-        values = blocks.flatten(2)  # [P, C, M]
-        keys = torch.cat(
-            [
-                values,
-                values.square().sum(dim=1, keepdim=True),
-                answered.flatten(2),
-                rows.square().sum(dim=0).expand(len(blocks), 1, -1),
-                rows.expand(len(blocks), -1, -1),
-            ],
-            dim=1,
-        )
+        """[N, cells, Q]: their products with `keys_of` say how well blocks fit, but for what is the same for
+        all of them: the log likelihood of what is seen, the answer to what is asked, and nearness."""
         alpha, sigma = alpha.view(-1, 1, 1, 1, 1), sigma.view(-1, 1, 1, 1, 1)
         sure = self.gain[head] / (sigma**2 + (alpha * self.alike[head]) ** 2)
         near = F.softplus(asked[:, :, WORDS : WORDS + 1] + NEAR[head])
-        source = places[:, None] + 4.0 * asked[:, :, WORDS + 1 :]
+        source = places[:, None] + FAR * asked[:, :, WORDS + 1 :]
         questions = torch.cat(
             [
                 (alpha * sure * seen).transpose(1, 2),
@@ -89,9 +74,16 @@ class Copier(nn.Module):
             ],
             dim=2,
         )  # [N, moments, Q, h, w]
-        questions = questions.permute(0, 1, 3, 4, 2).flatten(1, 3).unflatten(0, (-1, count)).flatten(1, 2)
-        mixed = torch.softmax(questions @ keys, dim=-1) @ values.transpose(1, 2)  # [P, cells, C]
-        return mixed.unflatten(1, (count, -1)).flatten(0, 1).transpose(1, 2)
+        return questions.permute(0, 1, 3, 4, 2).flatten(1, 3)
+
+
+def keys_of(blocks: Tensor, answered: Tensor) -> Tensor:
+    """[P, Q, M]: of every block its latent, its length, its answers and its place."""
+    values, places = blocks.flatten(2), places_of_blocks(blocks)
+    lengths = (x.square().sum(dim=-2, keepdim=True) for x in (values, places))
+    of_latents, of_places = (x.expand(len(blocks), 1, -1) for x in lengths)
+    shared = places.expand(len(blocks), -1, -1)
+    return torch.cat([values, of_latents, answered.flatten(2), of_places, shared], dim=1)
 
 
 def cutter(width: int, copied: int, masks: int) -> nn.Conv2d:
