@@ -91,14 +91,14 @@ def to_input(pictures: NDArray[np.uint8]) -> Tensor:
     return torch.tensor(pictures).permute(0, 3, 1, 2).float() / 127.5 - 1.0
 
 
-def decoding_loss(model: FrameAutoencoder, frames: Tensor, first: Tensor, rng: np.random.Generator) -> Tensor:
-    """Error of frames decoded from their latents; half of these hold noise such as a video model leaves."""
+def noisy_latents(model: FrameAutoencoder, frames: Tensor, first: Tensor, rng: np.random.Generator) -> Tensor:
+    """Of frames, the latents; half of them hold noise such as a video model leaves."""
     latents = model.encode(torch.stack([first, frames], dim=2))[:, :, 1].clone()
     left = rng.uniform(0, LEFT, len(frames)) * (rng.random(len(frames)) < 0.5)
     drawn = int(model.config.drawn)
     noise = torch.from_numpy(left.astype(np.float32)).view(-1, 1, 1, 1) * torch.randn_like(latents[:, :drawn])
     latents[:, :drawn] += noise
-    return pixel_loss(model.paint(latents), frames, first)
+    return latents
 
 
 def pixel_loss(found: Tensor, frames: Tensor, first: Tensor) -> Tensor:
@@ -123,7 +123,8 @@ def run(
         model = FrameAutoencoder.from_pretrained(start, torch_dtype=torch.float32)
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
-        return decoding_loss(model, *crops.sample(config.batch, rng), rng)
+        frames, first = crops.sample(config.batch, rng)
+        return pixel_loss(model.paint(noisy_latents(model, frames, first, rng)), frames, first)
 
     return model, train(model, loss_at, config, folder, name="autoencoder")
 

@@ -1,4 +1,5 @@
-"""Trains the decoder once more, on what the drawing network leaves of clips: it mends that one's faults."""
+"""Trains the decoder once more, on what the drawing network leaves of clips: it mends that one's faults, and
+a critic keeps its edges sharp."""
 
 from __future__ import annotations
 
@@ -6,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from physplan.sandbox.models.autoencoder import FrameAutoencoder
 from physplan.sandbox.models.drawing import DrawingNet
-from physplan.sandbox.train.autoencoder import CLIPS, decoding_loss, pixel_loss
+from physplan.sandbox.train.autoencoder import CLIPS, noisy_latents, pixel_loss
+from physplan.sandbox.train.critic import Critic, criticised
 from physplan.sandbox.train.loop import TrainConfig, train
 from physplan.sandbox.train.video import Clips, Moments, busy_moments, estimate, noise_steps
 
@@ -27,15 +29,21 @@ def run(
     drawing.eval().requires_grad_(False)
     seen = Clips.of(folder, clips, model)
 
+    critic = Critic()
+    both = nn.ModuleDict({"decoder": model, "critic": critic})
+
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
         shown = busy_moments(seen.crops, config.batch, drawing.config.moments, rng)
         middle = 1 + drawing.config.moments.index(0)
         first, frames = shown.videos[:, :, 0], shown.videos[:, :, middle]
         if step % 3 == 0:  # what it could do before, it goes on doing
-            return decoding_loss(model, frames, first, rng)
-        return pixel_loss(model.paint(drawn_latents(model, drawing, seen, shown, rng)), frames, first)
+            latents = noisy_latents(model, frames, first, rng)
+        else:
+            latents = drawn_latents(model, drawing, seen, shown, rng)
+        found = model.paint(latents)
+        return criticised(critic, pixel_loss(found, frames, first), found, frames, first)
 
-    return model, train(model, loss_at, config, folder, name="finish")
+    return model, train(both, loss_at, config, folder, name="finish")
 
 
 @torch.no_grad()
