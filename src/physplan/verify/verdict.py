@@ -11,9 +11,9 @@ Answer = Literal["holds", "doubtful", "fails"]
 NOT_CHECKED: Literal["not checked"] = "not checked"
 SCHEMA = "physplan.verdict/1"
 _OPENINGS: dict[Answer, str] = {
-    "holds": "The video shows what was planned, with a blemish: ",
-    "doubtful": "It is not certain that the video shows what was planned; look at it: ",
-    "fails": "The video does not show what was planned: ",
+    "holds": "The video shows what was planned.",
+    "doubtful": "It is not certain that the video shows what was planned: look at it.",
+    "fails": "The video does not show what was planned.",
 }
 
 
@@ -109,7 +109,7 @@ class Verdict:
         if self.verdict == "holds" and not told:
             return "The video shows what was planned, and the rest stays as it was."
         reason = told or "too little of it is seen, or too much else has changed"
-        return f"{_OPENINGS[self.verdict]}{reason}."
+        return f"{_OPENINGS[self.verdict]} {reason[0].upper()}{reason[1:]}."
 
     def _edits(self, verdict: Answer) -> list[str]:
         return [
