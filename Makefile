@@ -49,7 +49,6 @@ test-docs: $(VENV)/.dev ## Every command and snippet of README and docs, run in 
 	$(BIN)/python -m pytest -m docs tests/docs
 
 site: $(VENV)/.dev ## The documentation as a site, in site/
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[docs]"
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 screenshots: $(VENV)/.dev ## Take the pictures of the studio's and the study's pages in docs/images anew (needs Chromium)

@@ -22,7 +22,7 @@ NO_CPU_BUILD = (
     "No build of torch for the CPU alone was found: its usual build is installed, with several GB of CUDA "
     "packages. To avoid that, tell pip where there is one (PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS)."
 )
-EXTRAS = {"base": "", "dev": "[dev,gemini,openai,eval,cluster,provenance,gguf]"}
+EXTRAS = {"base": "", "dev": "[dev,gemini,openai,eval,cluster,provenance,gguf,docs]"}
 
 
 def lock_fits() -> bool:

@@ -15,7 +15,7 @@ HEAD = """# Licences
 
 PhysPlan is under the Apache License 2.0. It ships none of the packages below; `make` installs them from pip's
 index. What each says of its licence, in the versions of the lock (`requirements/`). Made by `make licences`:
-do not edit. *Tests* marks what only the tests, the evaluation, the paid services or a cluster need.
+do not edit. *Tests* marks what only the tests, the evaluation, the paid services, a cluster or the site need.
 
 | package | version | licence | |
 |---|---|---|---|

@@ -23,7 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 CONSTRAINTS = ROOT / "constraints.txt"
-TESTED = ("dev", "gemini", "openai", "eval", "cluster", "provenance", "gguf")  # extras that the tests need
+TESTED = ("dev", "gemini", "openai", "eval", "cluster", "provenance", "gguf", "docs")  # what the tests need
 MARK = "# What these bring along, by `make lock`:"
 HEAD = "# {what}\n# For Linux on x86_64 and CPython 3.11. Made by `make lock`: do not edit.\n"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from importlib.resources import files
 from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from graph.graph_strategies import random_chain
 from physplan.drawing.boxes import CARD
 from physplan.drawing.cards import Mark, event_cards, first_cards, row_order
+from physplan.drawing.html import to_html
 from physplan.drawing.plan import draw_plan
 from physplan.drawing.png import latin
 from physplan.drawing.shapes import Line, Picture, Rect, Text, text_width, wrap
@@ -57,6 +59,27 @@ def test_the_example_is_legible() -> None:
 @given(st.randoms(use_true_random=False))
 def test_any_plan_is_legible(rng: random.Random) -> None:
     assert_legible(draw_plan(random_chain(rng, 12, 7).build()))
+
+
+# How far each text that begins in a card runs over its right edge, in the picture's pixels.
+OVER = """() => {
+  const cards = [...document.querySelectorAll('svg rect[rx="7"]')].map(card => card.getBBox());
+  const inside = (box, card) => box.x >= card.x && box.x < card.x + card.width
+    && box.y + box.height / 2 >= card.y && box.y + box.height / 2 < card.y + card.height;
+  return [...document.querySelectorAll('svg text')].flatMap(text => {
+    const box = text.getBBox(), card = cards.find(card => inside(box, card));
+    return card ? [[text.textContent, box.x + box.width - card.x - card.width]] : [];
+  });
+}"""
+
+
+def test_no_word_runs_over_its_box_whichever_font_the_reader_has(chromium: Any) -> None:
+    page = chromium.new_page()
+    page.set_content(to_html(PLAN).replace("</style>", "svg text { font-family: monospace; }</style>"))
+    found = page.evaluate(OVER)
+    page.close()
+    assert len(found) >= 20
+    assert [(text, over) for text, over in found if over > 0] == []
 
 
 def test_cards_mark_what_happens() -> None:

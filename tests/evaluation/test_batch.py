@@ -24,12 +24,7 @@ from physplan.evaluation.batch.jobs import Job, make_job, make_video_maker
 from physplan.evaluation.batch.rows import Row, read_rows
 from physplan.evaluation.batch.summary import Entry
 from physplan.evaluation.videos import probe
-from physplan.sandbox.components import WEIGHTS
 
-trained = pytest.mark.skipif(
-    not (WEIGHTS / "video" / "transformer" / "config.json").exists(),
-    reason="the sandbox's weights are not trained yet",
-)
 QUICK = {"video.num_inference_steps": 2}
 
 
@@ -150,7 +145,6 @@ def test_a_file_that_is_none_is_one_sentence(folder: Path, capsys, name, content
     assert not (folder / "out").exists()
 
 
-@trained
 def test_a_batch_is_made_shown_and_gone_on_with(folder: Path, capsys) -> None:
     path, out = folder / "v.jsonl", folder / "out"
     good = {"image": "ice.png", "prompt": PROMPT, "method": "base", **QUICK}
@@ -193,7 +187,6 @@ def test_a_batch_is_made_shown_and_gone_on_with(folder: Path, capsys) -> None:
     assert capsys.readouterr().out.count(" made ") == 2
 
 
-@trained
 def test_parts_of_a_batch_add_up(folder: Path, capsys) -> None:
     good = {"image": "ice.png", "prompt": PROMPT, "method": "base", **QUICK}
     path = write_lines(folder / "v.jsonl", *({**good, "seed": seed, "name": f"v{seed}"} for seed in (0, 1)))
@@ -206,7 +199,6 @@ def test_parts_of_a_batch_add_up(folder: Path, capsys) -> None:
     assert sorted(p.name for p in (folder / "out").glob("*.mp4")) == ["v0.mp4", "v1.mp4"]
 
 
-@trained
 def test_one_budget_holds_for_the_whole_batch(folder: Path, capsys, monkeypatch) -> None:
     def refuse(asked):  # planning fails after its first, dear answer
         return Answer(text="no", tokens=(1000, 16_000), finish="refused")

@@ -21,13 +21,8 @@ from physplan.evaluation.cost import read_runs
 from physplan.evaluation.money import open_total, total_settings
 from physplan.evaluation.preset_generator import use_preset
 from physplan.evaluation.videos import probe
-from physplan.sandbox.components import WEIGHTS
 from physplan.video.files import read_video
 
-trained = pytest.mark.skipif(
-    not all((WEIGHTS / part / "config.json").exists() for part in ("sight", "encoder", "video/transformer")),
-    reason="the sandbox's weights are not trained yet",
-)
 STEPS = ("--set", "video.num_inference_steps=2")
 SLOW = (*STEPS, "--set", "video.fps=5", "--fps", 8)  # 33 frames in 6.6 s, shown at the benchmark's 8 FPS
 
@@ -68,7 +63,6 @@ def physics_iq(tmp_path: Path, evaluate_command):
     return call
 
 
-@trained
 def test_physics_iqs_videos_have_its_names_rate_and_length(physics_iq, tmp_path: Path) -> None:
     code, _, err = physics_iq("--generate", "sandbox", "--method", "base", *SLOW)
     assert code == 0, err
@@ -88,7 +82,6 @@ def test_physics_iqs_videos_have_its_names_rate_and_length(physics_iq, tmp_path:
     assert all(stage.peak_memory_bytes > 10**8 for run in runs for stage in run.stages.values())
 
 
-@trained
 def test_a_rerun_goes_on_in_the_runs_it_finds(physics_iq, tmp_path: Path) -> None:
     arguments = ("--generate", "sandbox", "--method", "base", *SLOW)
     assert physics_iq(*arguments, shard="1/198")[0] == 0
@@ -101,7 +94,6 @@ def test_a_rerun_goes_on_in_the_runs_it_finds(physics_iq, tmp_path: Path) -> Non
     assert len(list((tmp_path / "videos").glob("0001_*.mp4"))) == 1
 
 
-@trained
 def test_a_folder_with_videos_made_otherwise_is_left_alone(physics_iq, tmp_path: Path) -> None:
     arguments = ("--generate", "sandbox", "--method", "base", *SLOW)
     assert physics_iq(*arguments, shard="1/198")[0] == 0
@@ -160,7 +152,6 @@ def test_names_that_the_score_would_not_find_are_refused(tmp_path: Path, evaluat
     assert "the video of 0001 is called '../0001_scene.mp4', not 0001_*.mp4" in err
 
 
-@trained
 def test_a_prompt_that_cannot_be_planned_fails_alone_and_is_named(tmp_path: Path, evaluate_command) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "prompts.json").write_text(
@@ -184,7 +175,6 @@ def test_a_prompt_that_cannot_be_planned_fails_alone_and_is_named(tmp_path: Path
     assert run.events > 0
 
 
-@trained
 def test_one_budget_holds_for_all_videos(tmp_path: Path, evaluate_command, monkeypatch) -> None:
     """The second video is refused for what the first has paid, and nothing is paid twice."""
     (tmp_path / "data").mkdir()
@@ -250,7 +240,6 @@ def test_a_worker_that_does_not_see_the_common_ledger_makes_no_video(tmp_path: P
         make_generator()
 
 
-@trained
 def test_from_prompts_to_first_frames_to_videos(tmp_path: Path, evaluate_command, monkeypatch) -> None:
     (tmp_path / "data").mkdir()
     captions = [PROMPT, "an ice cube melting"]

@@ -180,7 +180,7 @@ def test_errors_of_files_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     with pytest.raises(ParseError, match=r"plan\.json: cannot be read: No such file"):
         EventChain.load(path)
-    path.write_text('{"a": \n1,}')
+    path.write_text('{"a": \n1 2}')
     with pytest.raises(ParseError, match=r"plan\.json: line 2, column 3: not valid JSON"):
         parse_file(path, parse_json)
     path.write_text('{"schema_version": 9}')

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from physplan import perception
-from physplan.graph import Consume, EventChain, Node, PhysicalDelta, StateChange, StateGraph
+from physplan.graph import Consume, EventChain, GraphEdit, Link, Node, PhysicalDelta, StateChange, StateGraph
 from physplan.keyframes import CheckSettings, KeyframeCheck, check_keyframe
 from physplan.keyframes.check import visible_change
 from physplan.perception import first_frame_evidence
@@ -54,7 +54,26 @@ def test_a_good_keyframe_has_no_problems_and_no_drift(event: int) -> None:
 
 
 def test_a_new_object_that_was_not_drawn_is_named() -> None:
-    assert look(draw(TRAY)).problems == ("the puddle (puddle#3) is not to be seen",)
+    assert look(draw(TRAY)).problems == ("the puddle (puddle#3) was not found",)
+
+
+def test_what_the_plan_puts_behind_something_may_be_hidden_by_it() -> None:
+    ball, tray = ("ball", 2, 10, 12, 20), ("tray", 30, 8, 50, 24)
+    first, hidden = draw(ball, tray), draw(tray)
+
+    def problems(edit: GraphEdit) -> tuple[str, ...]:
+        chain = EventChain.build(
+            prompt="the ball rolls on",
+            num_frames=9,
+            graph=StateGraph([Node("ball#1", "ball"), Node("tray#2", "tray")]),
+            deltas=[PhysicalDelta((StateChange("ball#1", "elsewhere", "it rolls"),), 0.5)],
+            edits=[[edit]],
+        )
+        return look(hidden, chain=chain, event=0, first=first).problems
+
+    assert problems(Link("tray#2", "in front of", "ball#1")) == ()
+    assert problems(Link("ball#1", "in front of", "tray#2")) == ("the ball (ball#1) was not found",)
+    assert problems(Link("ball#1", "near", "tray#2")) == ("the ball (ball#1) was not found",)
 
 
 def test_a_consumed_object_that_stayed_is_named() -> None:

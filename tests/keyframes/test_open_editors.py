@@ -93,7 +93,7 @@ def test_it_renders_and_checks_a_whole_chain(
         settings=RenderSettings(redraws=1),
     )
     assert [keyframe.attempts for keyframe in keyframes] == [2, 2]
-    assert all("is not to be seen" in keyframe.report() for keyframe in keyframes)
+    assert all("was not found" in keyframe.report() for keyframe in keyframes)
     assert len(list(tmp_path.glob("*.png"))) == 4
     assert np.asarray(keyframes[0].image).std() > 0
 

@@ -80,7 +80,7 @@ def test_a_keyframe_that_fails_is_drawn_again_with_the_complaints_and_another_se
     before, again = (request for request in editor.requests if request.event == 1)
     assert before.complaints == ()
     assert again.complaints == (
-        "the puddle (puddle#3) is not to be seen",
+        "the puddle (puddle#3) was not found",
         "the ice cube (ice#1) is still there",
     )
     assert before.seed == 5
@@ -97,10 +97,10 @@ def test_the_best_of_n_is_kept_and_what_is_off_is_said(chain: EventChain, first_
     keyframes = render(chain, first_frame, editor, settings=RenderSettings(redraws=3))
     assert sum(request.event == 1 for request in editor.requests) == 4
     assert keyframes[1].attempts == 4
-    assert keyframes[1].check.problems == ("the puddle (puddle#3) is not to be seen",)
+    assert keyframes[1].check.problems == ("the puddle (puddle#3) was not found",)
     assert keyframes[0].report() == "Keyframe 1 (1 drawing, drift 0.0%): nothing is off."
     assert keyframes[1].report() == (
-        "Keyframe 2 (best of 4 drawings, drift 0.0%): the puddle (puddle#3) is not to be seen."
+        "Keyframe 2 (best of 4 drawings, drift 0.0%): the puddle (puddle#3) was not found."
     )
 
 

@@ -12,20 +12,14 @@ from physplan.errors import PhysPlanError
 from physplan.pictures import to_tensor
 from physplan.pipeline import PhysPlan
 from physplan.pipeline.demo import SCENES, first_frame
-from physplan.sandbox.components import WEIGHTS
 from physplan.video.files import read_video
 
-trained = pytest.mark.skipif(
-    not all((WEIGHTS / part / "config.json").exists() for part in ("sight", "encoder", "video/drawing")),
-    reason="the sandbox's weights are not trained yet",
-)
 SHORT = {
     "video.num_inference_steps": 4,
     "guidance.schedule": {"layout_steps": 1, "guided_steps": 2, "repeats": 1},
 }
 
 
-@trained
 def test_a_guided_video_without_key_or_network(tmp_path: Path) -> None:
     pp = PhysPlan.from_preset("sandbox", **SHORT)
     result = pp.generate(ice_on_a_tray(), PROMPT, output_dir=tmp_path / "run")
@@ -37,14 +31,12 @@ def test_a_guided_video_without_key_or_network(tmp_path: Path) -> None:
     assert (result.video[0] - first).abs().mean() < 0.1
 
 
-@trained
 def test_a_size_that_the_sandbox_cannot_make() -> None:
     pp = PhysPlan.from_preset("sandbox", **SHORT)
     with pytest.raises(PhysPlanError, match="33 frames of 96 x 96"):
         pp.generate(ice_on_a_tray(), PROMPT, num_frames=49)
 
 
-@trained
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_quick_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from html import escape
 
-from physplan.drawing.shapes import Line, Picture, Point, Rect, Shape, Text
+from physplan.drawing.shapes import Line, Picture, Point, Rect, Shape, Text, text_width
 
 _FONT = "'Inter','Helvetica Neue',Helvetica,Arial,'Liberation Sans',sans-serif"
+_DRAWN = 0.94  # of the room kept for a text: there Helvetica and its like keep their shape
 
 
 def to_svg(picture: Picture) -> str:
@@ -58,11 +59,14 @@ def arrow_head(line: Line) -> tuple[Point, Point, Point]:
 
 
 def _label(text: Text) -> str:
+    """As wide as it was laid out, whichever of the fonts there is: some are a third wider in bold."""
     anchor = ' text-anchor="middle"' if text.centred else ""
     weight = ' font-weight="600"' if text.bold else ""
     struck = ' text-decoration="line-through"' if text.struck else ""
     style = f'font-size="{text.size:g}" fill="{text.fill}"{anchor}{weight}{struck}'
-    return f'<text x="{text.x:g}" y="{text.y:g}" {style}>{_text(text.text)}</text>'
+    width = _DRAWN * text_width(text.text, text.size, text.bold)
+    fixed = f'textLength="{width:.1f}" lengthAdjust="spacingAndGlyphs"'
+    return f'<text x="{text.x:g}" y="{text.y:g}" {fixed} {style}>{_text(text.text)}</text>'
 
 
 def _text(text: str) -> str:

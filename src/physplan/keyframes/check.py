@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from physplan.graph import EventChain
+from physplan.graph import EventChain, Link
 from physplan.keyframes.settings import CheckSettings
 from physplan.perception import KeyframeEvidence, Segmenter, Sighting, keyframe_evidence
 
@@ -43,7 +43,7 @@ def check_keyframe(
     image = sighting.image
     seen = keyframe_evidence(chain.events[event].graph, sighting, known=first.masks)
     problems = [
-        *_absent(chain, first, seen),
+        *_absent(chain, event, first, seen),
         *_lingering(chain, event, first, image, segmenter, settings),
     ]
     outside = ~edited_region(chain, event, first, seen, margin=settings.margin)
@@ -93,12 +93,16 @@ def _edited(chain: EventChain, event: int) -> list[str]:
     return list(dict.fromkeys(node for edit in chain.events[event].net_edits for node in edit.targets()))
 
 
-def _absent(chain: EventChain, first: KeyframeEvidence, seen: KeyframeEvidence) -> list[str]:
-    # What the segmenter cannot see in the first frame either is not the editor's fault.
+def _absent(chain: EventChain, event: int, first: KeyframeEvidence, seen: KeyframeEvidence) -> list[str]:
+    # What the segmenter cannot see in the first frame either is not the editor's fault, and what the plan
+    # puts behind something may be hidden by it.
+    hidden = {
+        edit.b for edit in chain.events[event].net_edits if isinstance(edit, Link) and edit.r == "in front of"
+    }
     return [
-        f"the {chain.node(node).category} ({node}) is not to be seen"
+        f"the {chain.node(node).category} ({node}) was not found"
         for node in seen.missing
-        if node not in first.missing
+        if node not in first.missing and node not in hidden
     ]
 
 

@@ -7,6 +7,7 @@ from physplan.report.files import RunFiles
 from physplan.runs import layout
 from physplan.verify.limits import Limits
 from physplan.verify.verdict import NotChecked
+from physplan.verify.words import edit_in_words
 
 LIMITS = Limits()
 BOXES = {"holds": "fine", "doubtful": "unsure", "fails": "bad", "not checked": "plain"}
@@ -30,7 +31,7 @@ def verdict_section(run: RunFiles) -> str:
     rows = "".join(
         _row(
             f"event {event.event}",
-            edit.edit,
+            edit_in_words(edit.edit),
             edit.verdict,
             "not seen" if edit.value is None else f"{edit.value:.2f}",
             edit.frame,

@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from physplan.verify.words import edit_in_words
+
 Answer = Literal["holds", "doubtful", "fails"]
 NOT_CHECKED: Literal["not checked"] = "not checked"
 SCHEMA = "physplan.verdict/1"
+_OPENINGS: dict[Answer, str] = {
+    "holds": "The video shows what was planned.",
+    "doubtful": "It is not certain that the video shows what was planned: look at it.",
+    "fails": "The video does not show what was planned.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,21 +96,28 @@ class Verdict:
         }
 
     def sentence(self) -> str:
-        """The verdict for people: what is wrong first."""
-        wrong = [
-            f"event {event.event}, {edit.edit} {'is doubtful' if edit.verdict == 'doubtful' else 'fails'}"
+        """The verdict for people, without the words of the plan's file."""
+        told = "; ".join(
+            f"{what}: {', '.join(which)}"
+            for what, which in (
+                ("not seen", self._edits("fails")),
+                ("not clearly seen", self._edits("doubtful")),
+                ("changed though it should not", [b.object for b in self.bystanders if not b.kept]),
+            )
+            if which
+        )
+        if self.verdict == "holds" and not told:
+            return "The video shows what was planned, and the rest stays as it was."
+        reason = told or "too little of it is seen, or too much else has changed"
+        return f"{_OPENINGS[self.verdict]} {reason[0].upper()}{reason[1:]}."
+
+    def _edits(self, verdict: Answer) -> list[str]:
+        return [
+            f"{edit_in_words(edit.edit)} (event {event.event})"
             for event in self.events
             for edit in event.edits
-            if edit.verdict != "holds"
+            if edit.verdict == verdict
         ]
-        changed = [f"{b.object} changed" for b in self.bystanders if not b.kept]
-        told = "; ".join([*wrong, *changed])
-        if self.verdict == "holds":
-            return (
-                f"The video holds{f', but {told}' if told else ': every edit is seen and the rest is kept'}."
-            )
-        reason = told or "too little of it is seen, or too much else has changed"
-        return f"The video {'is doubtful' if self.verdict == 'doubtful' else 'fails'}: {reason}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
