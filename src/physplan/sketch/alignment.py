@@ -14,6 +14,7 @@ FARTHEST = 0.06  # of the height: how far an editor's picture is looked for
 COARSE = 96  # rows at which the shift is sought first
 TRIMMED = 0.3  # share of pixels that may have changed for reasons of their own
 DARK = 0.02
+MEANT = 0.95  # share of the pixels that an editor should leave alone: they differ less than an edit does
 
 
 def aligned(first: Tensor, frame: KeyframeEvidence, untouched: Tensor) -> KeyframeEvidence:
@@ -27,6 +28,12 @@ def aligned(first: Tensor, frame: KeyframeEvidence, untouched: Tensor) -> Keyfra
     image = matched_tones(first, _moved(frame.image, dx, dy), untouched)
     masks = {id: _moved(mask[None].float(), dx, dy)[0] > 0.5 for id, mask in frame.masks.items()}
     return replace(frame, image=image, masks=masks, depth=_moved(frame.depth[None], dx, dy)[0])
+
+
+def slip(first: Tensor, image: Tensor, untouched: Tensor) -> float:
+    """How much the two still differ where they should be alike: what differs less, nobody meant."""
+    apart = (first - image).abs().amax(0)[untouched]
+    return float(apart.sort().values[int(MEANT * (len(apart) - 1))]) if len(apart) else 0.0
 
 
 def find_shift(first: Tensor, image: Tensor, untouched: Tensor) -> tuple[int, int]:

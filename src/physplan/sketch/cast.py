@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from physplan.graph import Consume, EventChain, Spawn, Update
+from physplan.graph import Consume, EventChain, Motion, Spawn, Update
+from physplan.graph.motion import LAWS
 from physplan.graph.moving import moved
 from physplan.perception import Evidence, KeyframeEvidence
-from physplan.sketch.alignment import aligned
+from physplan.sketch.alignment import aligned, slip
 from physplan.sketch.cuts import NEARBY, RIM, SHADOW, reach
 from physplan.sketch.pixels import fill, grow, without_specks
 
 LARGEST_MOVED = 0.3  # of the picture: what is larger and only changes its relations is scenery
 LARGEST = 0.6
 SPECK = 0.03  # of an object's pixels: a part by itself that is smaller is a segmenter's error
+TURNING = ("tip", "swing")
 LOOKS = frozenset({"color", "surface", "integrity"})  # what changes an object's look and not its outline
 
 
@@ -35,9 +37,12 @@ class Change:
     def look_only(self) -> bool:
         return not (self.comes or self.goes or self.moves) and self.keys <= LOOKS
 
-    @property
-    def rigid(self) -> bool:
-        return not (self.comes or self.goes) and self.keys <= LOOKS
+    def rigid_by(self, law: Motion) -> bool:
+        """Whether it stays what it is and goes elsewhere: so too where its pose is said and nothing turns."""
+        shifts = LAWS[law.law].moves and law.law not in TURNING
+        return not (self.comes or self.goes) and (
+            (self.moves and not self.keys) or (shifts and self.keys <= {"configuration"})
+        )
 
 
 def changes(chain: EventChain) -> dict[str, tuple[Change, ...]]:
@@ -65,6 +70,8 @@ class Stage:
     keyframes: tuple[KeyframeEvidence, ...]
     plate: Tensor  # [3, H, W]: the first frame without what moves, changes shape or goes
     holes: Mapping[str, Tensor]  # actor -> bool [H, W]: where the first frame shows it, with its shadow
+    scenery: Tensor  # bool [H, W]: objects that nothing happens to
+    slips: tuple[float, ...]  # per keyframe: how much pixels differ for no reason (alignment.slip)
     actors: Mapping[str, tuple[Change, ...]]
     notes: tuple[str, ...]
 
@@ -86,9 +93,12 @@ def set_stage(chain: EventChain, evidence: Evidence) -> Stage:
             notes.append(f"{id} covers {max(shares):.0%} of the picture: it is left as it is")
         else:
             actors[id] = entries
-    keyframes = tuple(_laid_over(evidence.first, frame, actors) for frame in evidence.keyframes)
+    laid = [_laid_over(evidence.first, frame, actors) for frame in evidence.keyframes]
+    keyframes, slips = tuple(frame for frame, _ in laid), tuple(slip for _, slip in laid)
+    scenery = _scenery(evidence.first, actors)
     holes = {
-        id: _hole(id, entries, evidence.first, keyframes, actors)
+        id: _hole(id, entries, evidence.first, keyframes, actors, slips)
+        & (evidence.first.masks[id] | ~scenery)
         for id, entries in actors.items()
         if id in evidence.first.masks and not all(change.look_only for change in entries)
     }
@@ -98,6 +108,8 @@ def set_stage(chain: EventChain, evidence: Evidence) -> Stage:
         keyframes=keyframes,
         plate=plate,
         holes=holes,
+        scenery=scenery,
+        slips=slips,
         actors=actors,
         notes=tuple(notes),
     )
@@ -114,17 +126,18 @@ def _without_specks(frame: KeyframeEvidence) -> KeyframeEvidence:
 
 def _laid_over(
     first: KeyframeEvidence, frame: KeyframeEvidence, actors: Mapping[str, tuple[Change, ...]]
-) -> KeyframeEvidence:
+) -> tuple[KeyframeEvidence, float]:
     touched = union(first, actors) | union(frame, actors)
-    margin = reach(NEARBY, touched.shape[0])
-    found = aligned(first.image, frame, ~grow(touched, margin))
+    untouched = ~grow(touched, reach(NEARBY, touched.shape[0]))
+    found = aligned(first.image, frame, untouched)
+    slipped = slip(first.image, found.image, untouched)
     # What only changes its look stays where the first frame shows it, whatever the editor drew.
     looks = {
         id: first.masks[id]
         for id, entries in actors.items()
         if id in first.masks and id in found.masks and all(change.look_only for change in entries)
     }
-    return replace(found, masks={**found.masks, **looks}) if looks else found
+    return (replace(found, masks={**found.masks, **looks}) if looks else found), slipped
 
 
 def union(frame: KeyframeEvidence, ids: Mapping[str, object]) -> Tensor:
@@ -139,14 +152,15 @@ def _hole(
     first: KeyframeEvidence,
     keyframes: tuple[KeyframeEvidence, ...],
     actors: Mapping[str, tuple[Change, ...]],
+    slips: tuple[float, ...],
 ) -> Tensor:
     """Its mask with the rim, and the shadow beside it that is gone once the object is."""
     mask, height = first.masks[id], first.masks[id].shape[0]
     after = keyframes[entries[0].event]
     others = union(first, {other: 0 for other in actors if other != id}) & ~mask
     elsewhere = grow(union(after, actors), 1)
-    gone = (first.image - after.image).abs().amax(0) > SHADOW
-    shadow = grow(mask, reach(NEARBY, height)) & gone & ~elsewhere & ~_scenery(first, actors)
+    gone = (first.image - after.image).abs().amax(0) > max(SHADOW, slips[entries[0].event])
+    shadow = grow(mask, reach(NEARBY, height)) & gone & ~elsewhere
     return (grow(mask, reach(RIM, height)) | shadow) & ~others
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from physplan.sketch.pixels import Point, box, grow, soften
+from physplan.sketch.pixels import Point, box, grow, parts, soften
 
 EDGE = 0.005  # softness of an outline, of the frame's height
 RIM = 0.02  # what is taken with a thing while it lies still: its outline's blend with the background
 NEARBY = 0.08  # how far its shadow reaches
+ANOTHER = 0.3  # so far is another colour from a thing's own, on average
 SHADOW = 0.04  # how much darker or lighter a shadow makes a pixel
 
 
@@ -49,16 +50,29 @@ def cut_out(image: Tensor, mask: Tensor) -> Cut:
     )
 
 
-def halo(image: Tensor, mask: Tensor, empty: Tensor, others: Tensor) -> Tensor:
-    """Rim and shadow: pixels beside a thing that differ from the scene without it, and are nobody else's."""
+def halo(image: Tensor, mask: Tensor, empty: Tensor, others: Tensor, slip: float = 0.0) -> Tensor:
+    """Rim and shadow: pixels beside a thing that differ from the scene without it, and are nobody else's.
+
+    In a picture that differs by `slip` everywhere, only what differs by more is the thing's doing.
+    """
     height = mask.shape[0]
     rim = grow(mask, reach(RIM, height))
-    changed = (image - empty).abs().amax(0) > SHADOW
+    changed = (image - empty).abs().amax(0) > max(SHADOW, slip)
     return (rim | (grow(mask, reach(NEARBY, height)) & changed)) & ~(others & ~mask)
 
 
 def reach(share: float, height: int) -> int:
     return max(1, round(share * height))
+
+
+def parts_alike(look: Cut, image: Tensor, mask: Tensor) -> Tensor:
+    """The parts of a mask that may be a thing which kept its look: of another colour, it is another thing."""
+    colour = look.layer[:3].sum((1, 2)) / look.layer[3].sum().clamp_min(1e-6)
+    alike = torch.zeros_like(mask)
+    for part in parts(mask):
+        if float((image[:, part].mean(1) - colour).abs().max()) < ANOTHER:
+            alike |= part
+    return alike
 
 
 def rigid_shift(before: Tensor, after: Tensor, hiding: Tensor) -> tuple[int, int]:

@@ -13,8 +13,19 @@ from physplan.graph.motion import LAWS
 from physplan.graph.moving import pivot_of
 from physplan.perception import KeyframeEvidence
 from physplan.sketch.cast import Change, Stage, union
-from physplan.sketch.cuts import Cut, Posed, cut_out, foot, halo, overlap, rigid_shift
-from physplan.sketch.pixels import Point, box, placed
+from physplan.sketch.cuts import (
+    RIM,
+    Cut,
+    Posed,
+    cut_out,
+    foot,
+    halo,
+    overlap,
+    parts_alike,
+    reach,
+    rigid_shift,
+)
+from physplan.sketch.pixels import Point, box, grow, placed
 
 SEEN_THROUGH = 0.05  # of an object: so much of it must stand before others
 LOOKS_OTHERWISE = 0.08
@@ -49,14 +60,15 @@ def legs(chain: EventChain, stage: Stage) -> tuple[dict[str, list[Leg]], list[st
         current = posed_first(id, stage) if id in stage.first.masks else None
         for change in entries:
             law = _law(chain, id, change)
-            after = None if change.goes else _posed_after(id, change, current, stage)
+            screen = _screen(chain, stage, id, change)
+            after = (
+                None
+                if change.goes
+                else _posed_after(id, change, current, stage, law, hidden=screen is not None)
+            )
             if law.law == "tip" and current is not None and _not_by_itself(current, after, chain, change):
                 after = _tipped(current, law)  # what the keyframe does not show, the law does
-            elif (
-                after is None
-                and current is not None
-                and (screen := _screen(chain, stage, id, change)) is not None
-            ):
+            elif after is None and current is not None and screen is not None:
                 after = _hidden(current, screen)
             elif after is None and not change.goes:
                 notes.append(f"{id} is not seen in keyframe {change.event + 1}: it stays as it was")
@@ -80,28 +92,40 @@ def posed_first(id: str, stage: Stage) -> Posed:
     )
 
 
-def _posed_after(id: str, change: Change, before: Posed | None, stage: Stage) -> Posed | None:
+def _posed_after(
+    id: str, change: Change, before: Posed | None, stage: Stage, law: Motion, *, hidden: bool
+) -> Posed | None:
     frame = stage.keyframes[change.event]
     mask = frame.masks.get(id)
     if mask is None or not mask.any():
         return None
     others = _others(frame, id)
-    if change.look_only and before is not None:
+    rigid = before is not None and change.rigid_by(law)
+    place: Point | None = None
+    if before is not None and rigid:
+        alike = parts_alike(before.cut, frame.image, mask)
+        if hidden and not alike.any():
+            return None
+        mask = alike if alike.any() else mask
+        dx, dy = rigid_shift(before.cut.mask, mask, others)
+        place = (before.cut.centre[0] + dx, before.cut.centre[1] + dy)
+        outline = placed(before.cut.layer[3:], before.cut.centre, place)[0] > 0.5
+        near = mask & grow(outline, reach(RIM, len(mask)))  # of the same shape: what is beyond is not it
+        mask = near if near.any() else mask
+    elif change.look_only and before is not None:
         mask = before.seen | mask if overlap(before.seen, mask) > SAME_PLACE else before.seen
     cut = cut_out(frame.image, mask)
     posed = Posed(
         cut=cut,
         place=cut.centre,
         seen=mask,
-        halo=mask if change.look_only else halo(frame.image, mask, stage.plate, others),
+        halo=mask
+        if change.look_only
+        else halo(frame.image, mask, stage.plate, others | stage.scenery, stage.slips[change.event]),
         around=frame.image,
         nearness=_nearness(frame, mask),
     )
-    if before is None or change.look_only or not change.rigid or change.keys:
-        return posed
-    dx, dy = rigid_shift(before.cut.mask, mask, others)
-    place = (before.cut.centre[0] + dx, before.cut.centre[1] + dy)
-    if _see_through(before.cut, place, posed, _others(stage.first, id)):
+    if before is None or place is None or _see_through(before.cut, place, posed, _others(stage.first, id)):
         return posed
     return replace(posed, cut=before.cut, place=place)
 

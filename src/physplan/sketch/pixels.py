@@ -32,6 +32,12 @@ def without_specks(mask: Tensor, share: float) -> Tensor:
     return torch.from_numpy((sizes >= share * sizes.sum())[parts] & (parts > 0)).to(mask.device)
 
 
+def parts(mask: Tensor) -> list[Tensor]:
+    """The parts of a bool mask [H, W] that do not touch, each a mask."""
+    labels, count = ndimage.label(mask.cpu().numpy(), structure=np.ones((3, 3)))
+    return [torch.from_numpy(labels == k).to(mask.device) for k in range(1, count + 1)]
+
+
 def soften(mask: Tensor, reach: float) -> Tensor:
     """A bool mask [H, W] as opacity in [0, 1], with an edge of about `reach` pixels around its outline."""
     if reach < 0.5:
