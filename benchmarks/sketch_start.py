@@ -63,6 +63,9 @@ CANDIDATES: Mapping[str, Mapping[str, Any]] = {
     "early": {**EARLY, "guidance.schedule": _repeats(2, 2, 2, 2)},
     "early, long": {**EARLY, "guidance.schedule": LONG},
     "noise, long": {"guidance.start": "noise", "guidance.schedule": LONG},
+    "sketch 0.08": _recipe(0.08, 0.18, 0),
+    "sketch 0.3": _recipe(0.3, 0.5, 0),
+    "sketch 0.5": _recipe(0.5, 0.7, 0),
     "best, full": _recipe(0.08, 0.18, 10),
     "best, half": _recipe(0.08, 0.18, 5),
     "0.3, full": _recipe(0.3, 0.5, 10),
@@ -86,6 +89,7 @@ def main() -> None:
     parser.add_argument("--levels", type=int, nargs="+", default=[1], help="of the editor's errors")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--only", nargs="+", default=list(CANDIDATES), help="candidates by name")
+    parser.add_argument("--untimed", action="store_true", help="no unguided video, so no times")
     args = parser.parse_args()
     torch.set_num_threads(1)
     preset = with_defaults(load_config("sandbox"))
@@ -94,7 +98,7 @@ def main() -> None:
     for number in range(*map(int, args.scenes.split(":"))):
         here = Setting(scene=scene("validation", number), config=preset)
         for seed in range(args.seeds):
-            _, _, unguided = sampled(here, preset, None, seed)
+            unguided = float("nan") if args.untimed else sampled(here, preset, None, seed)[2]
             for level in args.levels:
                 for name, config in configs.items():
                     found.setdefault((name, level), []).append(outcome(here, config, level, seed, unguided))
