@@ -37,8 +37,10 @@ from physplan.guidance.sampler import anchor_windows, planned_repeats
 from physplan.guidance.schedule import Schedule
 from physplan.guidance.still_latents import KeepLatents
 from physplan.perception import DepthEstimator, Evidence, FeatureEncoder
+from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
+from physplan.pipeline.sampling import unguided_clocks
 from physplan.sketch import make_sketch
 from physplan.sketch.sampling import SketchStart, clocks_of, sketch_start
 from physplan.video.given import GivenFrame
@@ -393,30 +395,66 @@ def keyframed(name: str, folder: Path) -> tuple[VideoModel, dict[str, Any]]:
 GIVEN = {"ltx": "ltx095", "vace": "wan_vace"}
 
 
-def measure_given(name: str, rounds: int) -> None:
-    """A step with three keyframes given to the model, over one with the first frame alone."""
+def without_keyframes(conditioning: Conditioning) -> Conditioning:
+    """LTX's run as it would go on if the keyframes were taken away: their tokens are gone."""
+    given, layout = conditioning.layout.padding, conditioning.layout
+    places, jitter = conditioning.inputs["places"]["video_coords"], conditioning.inputs["jitter"]
+    tokens = given * places.shape[-1] // layout.num_latents
+    return replace(
+        conditioning,
+        latents=conditioning.latents[:, :, given:],
+        noise=replace(conditioning.noise, frozen=1),  # type: ignore[type-var]
+        layout=replace(layout, padding=0),
+        inputs={
+            **conditioning.inputs,
+            "places": {"video_coords": places[..., tokens:]},
+            "jitter": [noise[:, tokens:] for noise in jitter],
+        },
+    )
+
+
+def measure_given(name: str, rounds: int, steps: int = 50) -> None:
+    """A video with three keyframes given to the model over an unguided one, from medians of parts."""
     with tempfile.TemporaryDirectory() as folder:
         model, size = keyframed(name, Path(folder) / "model")
         picture = Image.new("RGB", (size["width"], size["height"]))
         last = size["num_frames"] - 1
         keyframes = [GivenFrame(frame=last * k // 3, image=picture) for k in (1, 2, 3)]
-        runs = {}
-        for row, given in (("unguided", []), ("conditioned", keyframes)):
-            conditioning = model.prepare(
+        chain, evidence = busy_plan(3, size["num_frames"], (size["height"], size["width"]))
+        sketch = make_sketch(chain, evidence)
+        prepared = {
+            row: model.prepare(
                 image=picture,
                 keyframes=given,
                 prompt="a ball rolls",
-                num_inference_steps=50,
+                num_inference_steps=steps,
                 guidance_scale=3.0,
                 generator=torch.Generator().manual_seed(0),
                 **size,
             )
-            runs[row] = step_of(model, conditioning)
+            for row, given in (("unguided", []), ("given", keyframes))
+        }
+        if name == "ltx":
+            prepared["taken away"] = without_keyframes(prepared["given"])
+        runs = {row: step_of(model, conditioning) for row, conditioning in prepared.items()}
+        runs["sketch"] = partial(sketch_start, model, prepared["given"], sketch)
         median = medians(runs, rounds)
-    first = clocks_of(model.name).steps(50)[0]
-    ratio = median["conditioned"] / median["unguided"]
+    first = unguided_clocks(Config(), model.name, conditioned=True).steps(steps)[0]
+    rows = {"conditioned": (0, steps), "from the sketch, the family's clocks": (first, steps)}
+    if name == "ltx":
+        own = unguided_clocks(load_config("home"), model.name, conditioned=True).steps(steps)[0]
+        rows |= {
+            "from the sketch, the clocks of home": (own, steps),
+            "given for a third of the steps": (0, steps // 3),
+            "given for half of the steps": (0, steps // 2),
+            "given for half, from the sketch": (first, steps // 2),
+        }
     print(f"\n{name}, {size['num_frames']} frames, three keyframes given, over unguided, {rounds} rounds")
-    print(f"conditioned {ratio:.2f}, from the sketch as well {ratio * (50 - first) / 50:.2f}")
+    print("one part, ms: " + ", ".join(f"{row} {1e3 * seconds:.0f}" for row, seconds in median.items()))
+    for row, (begin, until) in rows.items():
+        total = (until - begin) * median["given"] + (steps - until) * median.get("taken away", 0.0)
+        total += median["sketch"] if begin else 0.0
+        print(f"{row:40}{total / (steps * median['unguided']):.2f}")
 
 
 def main() -> None:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from PIL import Image
 from tests.pipeline import tiny_pipelines
 from tests.pipeline.tiny_pipelines import PROMPT
+from torch import Tensor
 
+import tiny_models
 from loopback import GeminiServer
 from physplan.errors import PhysPlanError
 from physplan.pipeline import PhysPlan
+from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.sampling import unguided_clocks
+from physplan.sketch.sampling import CLOCKS
+from physplan.video.given import GivenFrame
+from physplan.video.loading import load_video_model
 from physplan.video.memory import published_on_meta
 from physplan.video.published import PUBLISHED
 
@@ -38,6 +47,36 @@ def test_keyframes_go_to_the_model_alone_or_with_the_sketch(
     )
     assert len(gemini.asked) == asked
     assert not torch.allclose(both.video, plain.video, atol=1e-3)
+
+
+def test_with_keyframes_the_clocks_may_be_others(
+    models: Path, gemini: GeminiServer, ice: Path, tmp_path: Path
+) -> None:
+    def video(**settings: Any) -> Tensor:
+        given = recipe(models, gemini.url, "ltx-0.9.5", "ltx095", **settings)
+        run = tmp_path / str(len(list(tmp_path.iterdir())))
+        made = PhysPlan.from_preset(given).generate(ice, PROMPT, method="conditioned", output_dir=run)
+        return made.video
+
+    clocks, others = {"weak": 0.4, "strong": 0.7}, {"weak": 0.8, "strong": 0.9}
+    from_sketch = {"start": "sketch"}
+    shared = video(sketch=clocks, conditioned=from_sketch)
+    own = video(sketch=others, conditioned={**from_sketch, **clocks})
+    assert torch.equal(own, shared), "its own come first"
+    assert not torch.allclose(video(sketch=others, conditioned=from_sketch), shared, atol=1e-3)
+
+
+@pytest.mark.parametrize("steps", [30, 50])
+def test_home_takes_the_sketch_at_wans_noise_levels(models: Path, steps: int) -> None:
+    """Half of LTX's steps with keyframes lie above 0.975: Wan's shares of the steps would be noise there."""
+    model = load_video_model(models / "ltx095")
+    picture = Image.linear_gradient("L").convert("RGB")
+    given = [GivenFrame(frame=8, image=picture)]
+    conditioning = tiny_models.prepare(model, picture, keyframes=given, num_inference_steps=steps)
+    home = unguided_clocks(load_config("home"), model.name, conditioned=True)
+    for step, share in zip(home.steps(steps), asdict(CLOCKS["wan"]).values(), strict=True):
+        noisiest, clearest = (shift * (1 - share) / (1 + (shift - 1) * (1 - share)) for shift in (5, 3))
+        assert clearest <= conditioning.noise.sigma(step) <= noisiest
 
 
 def test_a_keyframe_that_had_to_move_is_in_the_notes(

@@ -20,7 +20,7 @@ from physplan.pipeline.config import Config, VideoConfig
 from physplan.pipeline.events import Tell, say_nothing
 from physplan.pipeline.sampling_progress import Clock, SamplingProgress
 from physplan.sketch import Sketch, make_sketch
-from physplan.sketch.sampling import clocks_of, sample_from_sketch, sketch_start
+from physplan.sketch.sampling import Clocks, clocks_of, sample_from_sketch, sketch_start
 from physplan.video.checkpoint import Checkpoint
 from physplan.video.frames import FrameLayout
 from physplan.video.given import GivenFrame, settle
@@ -73,12 +73,11 @@ def make_latents(
         if sketch is None:
             latents = _unguided(model, conditioning, generator, tell, checkpoint)
         else:
-            clocks = clocks_of(model.name, weak=config.sketch.weak, strong=config.sketch.strong)
             latents = sample_from_sketch(
                 model,
                 conditioning,
                 sketch,
-                clocks=clocks,
+                clocks=unguided_clocks(config, model.name, conditioned=bool(keyframes)),
                 on_step=_counted(conditioning, tell),
                 generator=generator,
                 checkpoint=checkpoint,
@@ -116,6 +115,16 @@ def make_latents(
         seconds=asdict(result.seconds),
         notes=tuple(notes),
     )
+
+
+def unguided_clocks(config: Config, family: str, *, conditioned: bool) -> Clocks:
+    """Of the method sketch, and of conditioned where that starts from the sketch."""
+    weak, strong = config.sketch.weak, config.sketch.strong
+    if conditioned:  # a family may have other noise levels there: the same share of steps is not the same
+        own = config.conditioned
+        weak = weak if own.weak is None else own.weak
+        strong = strong if own.strong is None else own.strong
+    return clocks_of(family, weak=weak, strong=strong)
 
 
 def _settled(
