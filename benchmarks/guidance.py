@@ -97,7 +97,17 @@ class Bench:
     num_frames: int
     guidance_scale: float = 6.0
     steps: int = 50
+    turns: tuple[int, ...] = (0,)  # the steps from which on another network is asked
     videos: Mapping[str, GuidanceConfig]  # the rows of the table of videos
+
+    @property
+    def samples(self) -> dict[int, int]:
+        """A step in which to measure each network: its third, by the step from which on it is asked."""
+        return {first: first + 2 for first in self.turns}
+
+    def asked_at(self, n: int) -> int:
+        """The step that stands for step n."""
+        return self.samples[max(first for first in self.turns if first <= n)]
 
 
 def tiny_cogvideox() -> Bench:
@@ -161,19 +171,23 @@ def tiny_cogvideox() -> Bench:
 
 def sandbox() -> Bench:
     from physplan.sandbox.components import load_depth, load_encoder, load_video
+    from physplan.sandbox.models.outline import MUCH
     from physplan.sandbox.video import SIZE
     from physplan.sandbox.world.render import FRAMES
 
     config = with_defaults(load_config("sandbox"))
+    model, steps = load_video(), config.video.num_inference_steps or 20
+    model.scheduler.set_timesteps(steps)
     return Bench(
         name="sandbox",
-        model=load_video(),
+        model=model,
         encoder=load_encoder(),
         depth=load_depth(),
         size=(SIZE, SIZE),
         num_frames=FRAMES,
         guidance_scale=config.video.guidance_scale or 1.0,
-        steps=config.video.num_inference_steps or 20,
+        steps=steps,
+        turns=(0, sum(int(t) >= MUCH for t in model.scheduler.timesteps)),
         videos={"frame_guidance": config.frame_guidance, "preset sandbox": config.guidance},
     )
 
@@ -238,8 +252,8 @@ def prepared(bench: Bench, evidence: Evidence) -> Conditioning:
     )
 
 
-def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[], Direction]:
-    """One guided repeat in the layout stage, ready to run."""
+def repeat_of(bench: Bench, events: int, config: GuidanceConfig, step: int) -> Callable[[], Direction]:
+    """One guided repeat, ready to run."""
     chain, evidence = busy_plan(events, bench.num_frames, bench.size)
     conditioning = prepared(bench, evidence)
     objective = build_objective(
@@ -270,7 +284,7 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig) -> Callable[[],
             bench.model,
             conditioning,
             conditioning.latents,
-            2,
+            step,
             looks=looks,
             config=config,
             weighted=True,
@@ -284,8 +298,8 @@ def _append(found: list[Direction], run: Callable[[], Direction]) -> None:
     found.append(run())
 
 
-def measure(bench: Bench, rounds: int) -> None:
-    runs = {(name, k): repeat_of(bench, k, config) for name, config in METHODS.items() for k in EVENTS}
+def measure(bench: Bench, rounds: int, step: int) -> None:
+    runs = {(name, k): repeat_of(bench, k, config, step) for name, config in METHODS.items() for k in EVENTS}
     kept, active = {}, {}
     for key, run in runs.items():
         found: list[Direction] = []
@@ -301,7 +315,8 @@ def measure(bench: Bench, rounds: int) -> None:
             run()
             seconds[key].append(time.process_time() - start)
     median = {key: statistics.median(values) for key, values in seconds.items()}
-    print(f"\n{bench.name}: one guided repeat, CPU milliseconds / MB saved for backward, median of {rounds}")
+    print(f"\n{bench.name}, step {step}: one guided repeat, median of {rounds}")
+    print("CPU milliseconds / MB saved for backward")
     print(f"{'':20}" + "".join(f"{f'K = {k}':>18}" for k in EVENTS) + "   active terms an anchor")
     for name in METHODS:
         cells = "".join(f"{1e3 * median[name, k]:9.0f} / {kept[name, k] / 1e6:6.1f}" for k in EVENTS)
@@ -314,12 +329,12 @@ def measure(bench: Bench, rounds: int) -> None:
         print(f"{name:20}{f'{ratio:.2f} x FG':>16}{added:18.1%}{flat:18.2f}")
 
 
-def step_of(model: VideoModel, conditioning: Conditioning) -> Callable[[], object]:
+def step_of(model: VideoModel, conditioning: Conditioning, n: int = 2) -> Callable[[], object]:
     """One reverse step without guidance."""
 
     @torch.no_grad()
     def once() -> object:
-        return model.predict(conditioning.latents, 2, conditioning)
+        return model.predict(conditioning.latents, n, conditioning)
 
     return once
 
@@ -349,30 +364,27 @@ def measure_videos(bench: Bench, rounds: int) -> None:
         return sketch_start(bench.model, conditioning, make_sketch(chain, evidence), clocks)
 
     runs: dict[str, Callable[[], object]] = {
-        name: repeat_of(bench, 3, config) for name, config in bench.videos.items()
+        f"{name} {n}": repeat_of(bench, 3, config, n)
+        for name, config in bench.videos.items()
+        for n in bench.samples.values()
     }
-    median = medians(
-        {
-            **runs,
-            "step": step_of(bench.model, conditioning),
-            "sketch": partial(started, GuidanceConfig(start="sketch")),
-        },
-        rounds,
-    )
-    rows = {"unguided": ("", 0, bench.steps * median["step"])}
+    steps = {f"step {n}": step_of(bench.model, conditioning, n) for n in bench.samples.values()}
+    median = medians({**runs, **steps, "sketch": partial(started, GuidanceConfig(start="sketch"))}, rounds)
+    every = [median[f"step {bench.asked_at(n)}"] for n in range(bench.steps)]
+    rows = {"unguided": ("", 0, sum(every))}
     alone = replace(FAST, start="sketch", schedule=Schedule.unguided())
     for name, config in {"sketch": alone, **bench.videos}.items():
         start = started(config) if config.start == "sketch" else None
-        repeats = sum(planned_repeats(config.schedule, bench.steps, start))
-        total = (bench.steps - (start.first if start else 0)) * median["step"]
-        total += median["sketch"] if start else 0.0
-        total += repeats * median[name]
-        rows[name] = (f"{1e3 * median[name]:.0f} ms" if repeats else "", repeats, total)
+        repeats = planned_repeats(config.schedule, bench.steps, start)
+        guided = [k * median[f"{name} {bench.asked_at(n)}"] for n, k in enumerate(repeats) if k]
+        total = sum(every[start.first if start else 0 :]) + (median["sketch"] if start else 0.0) + sum(guided)
+        each = f"{1e3 * sum(guided) / sum(repeats):.0f} ms" if guided else ""
+        rows[name] = (each, sum(repeats), total)
     unguided, theirs = rows["unguided"][2], rows["frame_guidance"][2]
     print(f"\n{bench.name}: one video, K = 3, {bench.steps} steps, CPU seconds from medians of {rounds}")
     print(f"{'':36}{'a repeat':>10}{'repeats':>9}{'a video':>9}{'x FG':>7}{'x unguided':>12}")
-    for name, (each, repeats, total) in rows.items():
-        print(f"{name:36}{each:>10}{repeats:9}{total:9.1f}{total / theirs:7.2f}{total / unguided:12.2f}")
+    for name, (each, count, total) in rows.items():
+        print(f"{name:36}{each:>10}{count:9}{total:9.1f}{total / theirs:7.2f}{total / unguided:12.2f}")
 
 
 def keyframed(name: str, folder: Path) -> tuple[VideoModel, dict[str, Any]]:
@@ -476,7 +488,8 @@ def main() -> None:
             print(f"\n{name} is left out: {error}")
             continue
         if not chosen.videos:
-            measure(bench, chosen.rounds)
+            for step in bench.samples.values():
+                measure(bench, chosen.rounds, step)
         measure_videos(bench, chosen.rounds)
 
 
