@@ -3,6 +3,7 @@
 python -m benchmarks.sandbox_sheets samples -o docs/images/sandbox-samples.png
 python -m benchmarks.sandbox_sheets methods -o docs/images/methods.png
 python -m benchmarks.sandbox_sheets sketch -o docs/images/sketch.png
+python -m benchmarks.sandbox_sheets look --first 1024 --scenes 10 -o look.png    (test scenes, to look at)
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ STORIES = (
     ("ink", "water"),
 )
 METHODS = {"base": "base", "frame_guidance": "Frame Guidance", "physplan": "PhysPlan"}
+LOOK = {"base": "unguided", "physplan": "PhysPlan"}
 SKETCH = {"storyboard": "the sketch", "sketch": "the video from it"}
 
 
@@ -67,13 +69,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("sheet", choices=("samples", "methods", "sketch"))
+    parser.add_argument("sheet", choices=("samples", "methods", "sketch", "look"))
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=FIRST_SCENE, help="with look: the first test scene")
+    parser.add_argument("--scenes", type=int, default=10, help="with look: how many")
     args = parser.parse_args()
     torch.set_num_threads(1)
     if args.sheet == "samples":
         draw(samples(), {"base": "video model, unguided"}, args.output, seed=args.seed)
+    elif args.sheet == "look":
+        chosen = [scene("test", args.first + k) for k in range(args.scenes)]
+        draw(chosen, LOOK, args.output, seed=args.seed)
     else:
         draw(stories(), METHODS if args.sheet == "methods" else SKETCH, args.output, seed=args.seed)
 
