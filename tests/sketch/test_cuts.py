@@ -7,6 +7,7 @@ from physplan.graph import motion
 from physplan.sketch.alignment import slip
 from physplan.sketch.cast import Change
 from physplan.sketch.cuts import cut_out, halo, parts_alike
+from physplan.sketch.pixels import without_specks
 
 SIZE = 50
 
@@ -52,3 +53,13 @@ def test_what_is_only_shifted_keeps_its_shape() -> None:
     assert not raised.rigid_by(motion("ball#1", "fade"))
     assert not Change(event=0, keys=frozenset({"extent"})).rigid_by(motion("ball#1", "linear"))
     assert Change(event=0, moves=True).rigid_by(motion("ball#1", "swing"))
+
+
+def test_a_little_part_far_from_its_object_is_another_thing_and_one_nearby_is_not() -> None:
+    mask = torch.zeros(96, 96, dtype=torch.bool)
+    mask[40:60, 60:70] = True
+    near, far = mask.clone(), mask.clone()
+    near[40:45, 74:80] = True  # cut off by a post
+    far[40:45, 10:16] = True  # a gleam that the segmenter takes for a piece of it
+    assert torch.equal(without_specks(near, 0.03), near)
+    assert torch.equal(without_specks(far, 0.03), mask)

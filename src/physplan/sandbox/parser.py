@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.ndimage import binary_dilation, binary_erosion, label
+from scipy.ndimage import binary_dilation, binary_erosion
 from torch import Tensor
 
 from physplan.graph import Edge, Node, StateGraph
@@ -27,6 +27,7 @@ from physplan.sandbox.arrangement import (
 from physplan.sandbox.rules import TABLE, load_rules
 from physplan.sandbox.world.categories import CATEGORIES
 from physplan.sandbox.world.sprites import PALETTE
+from physplan.sketch.pixels import without_specks
 
 Mask = NDArray[np.bool_]
 Picture = NDArray[np.float32]  # [H, W, 3] in [0, 1]
@@ -97,10 +98,8 @@ def _cleaned(instances: Sequence[Instance]) -> Iterator[tuple[str, Mask]]:
 
 
 def main_parts(mask: Mask) -> Mask:
-    """Without stray pixels, which would stretch a box: parts that are a small share are dropped."""
-    parts, _ = label(mask, structure=np.ones((3, 3)))
-    sizes = np.bincount(parts.ravel())
-    kept: Mask = mask & (sizes >= STRAY * mask.sum())[parts]
+    """Without stray pixels, which would stretch a box."""
+    kept: Mask = without_specks(torch.from_numpy(mask), STRAY).numpy()
     return kept
 
 

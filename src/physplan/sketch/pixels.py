@@ -12,6 +12,8 @@ from torch.nn import functional as F
 
 Point = tuple[float, float]
 
+FAR, LITTLE = 0.15, 0.2  # of the height; of a mask: parts of it that are farther and smaller are other things
+
 
 def grow(mask: Tensor, reach: int) -> Tensor:
     """A bool mask [H, W] wider by `reach` pixels (narrower where it is negative)."""
@@ -23,13 +25,17 @@ def grow(mask: Tensor, reach: int) -> Tensor:
 
 
 def without_specks(mask: Tensor, share: float) -> Tensor:
-    """A bool mask [H, W] without the parts that hold less than a share of its pixels."""
-    parts, count = ndimage.label(mask.cpu().numpy(), structure=np.ones((3, 3)))
+    """A bool mask [H, W] without the parts that hold less than a share of its pixels, or little and far away:
+    a thing that another cuts in two has its parts near each other."""
+    labels, count = ndimage.label(mask.cpu().numpy(), structure=np.ones((3, 3)))
     if count < 2:
         return mask
-    sizes = np.bincount(parts.ravel())
+    sizes = np.bincount(labels.ravel())
     sizes[0] = 0
-    return torch.from_numpy((sizes >= share * sizes.sum())[parts] & (parts > 0)).to(mask.device)
+    apart = ndimage.distance_transform_edt(labels != sizes.argmax())
+    away = ndimage.minimum(apart, labels, range(count + 1)) > FAR * mask.shape[0]
+    kept = sizes >= np.where(away, LITTLE, share) * sizes.sum()
+    return torch.from_numpy(kept[labels] & (labels > 0)).to(mask.device)
 
 
 def parts(mask: Tensor) -> list[Tensor]:
