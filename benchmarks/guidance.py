@@ -6,27 +6,24 @@
 All methods and event counts take turns, round by round, in one process on one thread; medians are printed.
 The tiny CogVideoX has the proportion that decides the outcome from the real one: a denoiser's batch of two
 costs as much as some ten decoded windows (in CogVideoX-I2V-5B 664 and 58.8 TFLOP: eleven).
-ltx and vace are asked only what keyframes given to the model cost: their networks are wide enough that time
-goes with the number of tokens.
+ltx and vace are asked only what keyframes given to the model cost (`benchmarks.given_frames`).
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import torch
 from PIL import Image
 
+from benchmarks.given_frames import GIVEN, measure_given
+from benchmarks.timed import busy_plan, medians, step_of
 from physplan.errors import PhysPlanError
-from physplan.graph import EventChain, GraphEdit, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
 from physplan.guidance.config import MeasureConfig
 from physplan.guidance.gradients import Direction, direction
@@ -37,16 +34,12 @@ from physplan.guidance.sampler import anchor_windows, planned_repeats
 from physplan.guidance.schedule import Schedule
 from physplan.guidance.still_latents import KeepLatents
 from physplan.perception import DepthEstimator, Evidence, FeatureEncoder
-from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.sampling import unguided_clocks
 from physplan.sketch import make_sketch
 from physplan.sketch.sampling import SketchStart, clocks_of, sketch_start
-from physplan.video.given import GivenFrame
-from physplan.video.loading import LoadOptions, load_video_model
 from physplan.video.protocol import Conditioning, VideoModel
-from pictures import ColourFeatures, box, disc, evidence_of, ground_depth, paint
+from pictures import ColourFeatures, ground_depth
 from saved_bytes import peak_saved_bytes
 
 EVENTS = (1, 3, 5, 7)
@@ -195,49 +188,6 @@ def sandbox() -> Bench:
 MODELS: dict[str, Callable[[], Bench]] = {"cogvideox": tiny_cogvideox, "sandbox": sandbox}
 
 
-def busy_plan(events: int, num_frames: int, size: tuple[int, int]) -> tuple[EventChain, Evidence]:
-    """A ball goes from place to place while a log burns and a balloon grows; a cup stands by."""
-    height, width = size
-    red, teal, dark, wood = (0.85, 0.2, 0.15), (0.1, 0.75, 0.6), (0.12, 0.12, 0.14), (0.5, 0.32, 0.15)
-    names = ("ball#1", "balloon#2", "crate#3", "log#4", "cup#5")
-    edits: list[list[GraphEdit]] = []
-    pictures = []
-    for event in range(events + 1):
-        radius = width * (0.08 + 0.01 * event)
-        char = 1 - event / (events + 1)
-        layers = {
-            "ball#1": (disc(size, width * (0.15 + 0.07 * event), height * 0.3, width * 0.09), red),
-            "balloon#2": (disc(size, width * 0.75, height * 0.25, radius), teal),
-            "crate#3": (box(size, width // 2, height * 5 // 8, width * 7 // 8, height * 7 // 8), dark),
-            "log#4": (
-                box(size, width // 16, height * 11 // 16, width * 7 // 16, height * 13 // 16),
-                (wood[0] * char, wood[1] * char, wood[2] * char),
-            ),
-            "cup#5": (box(size, 0, height // 2, width // 8, height * 5 // 8), (0.3, 0.3, 0.8)),
-        }
-        pictures.append((paint(size, *layers.values()), {node: mask for node, (mask, _) in layers.items()}))
-        if event:
-            edits.append(
-                [
-                    Update("log#4", "surface", f"charred {event}"),
-                    Update("balloon#2", "extent", f"size {event}"),
-                ]
-            )
-    edits[0].append(Link("ball#1", "near", "crate#3"))
-    changed = [("log#4", "balloon#2", "ball#1", "crate#3"), *[("log#4", "balloon#2")] * (events - 1)]
-    chain = EventChain.build(
-        prompt="a ball rolls, a log burns, a balloon grows",
-        num_frames=num_frames,
-        graph=StateGraph([Node(name, name.split("#")[0]) for name in names], []),
-        deltas=[
-            PhysicalDelta(tuple(StateChange(node, "later", "time passes") for node in nodes), 0.95 / events)
-            for nodes in changed
-        ],
-        edits=edits,
-    )
-    return chain, evidence_of(chain, *pictures)
-
-
 def prepared(bench: Bench, evidence: Evidence) -> Conditioning:
     pixels = (evidence.first.image.permute(1, 2, 0) * 255).byte().numpy()
     return bench.model.prepare(
@@ -329,28 +279,6 @@ def measure(bench: Bench, rounds: int, step: int) -> None:
         print(f"{name:20}{f'{ratio:.2f} x FG':>16}{added:18.1%}{flat:18.2f}")
 
 
-def step_of(model: VideoModel, conditioning: Conditioning, n: int = 2) -> Callable[[], object]:
-    """One reverse step without guidance."""
-
-    @torch.no_grad()
-    def once() -> object:
-        return model.predict(conditioning.latents, n, conditioning)
-
-    return once
-
-
-def medians(runs: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """CPU seconds of each, taken by turns."""
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
-    for turn in range(rounds + 1):  # the first is to warm up
-        for name, run in runs.items():
-            start = time.process_time()
-            run()
-            if turn:
-                seconds[name].append(time.process_time() - start)
-    return {name: statistics.median(values) for name, values in seconds.items()}
-
-
 def measure_videos(bench: Bench, rounds: int) -> None:
     """A video's time from the medians of its parts: repeats of its schedule, steps, and its sketch.
 
@@ -385,88 +313,6 @@ def measure_videos(bench: Bench, rounds: int) -> None:
     print(f"{'':36}{'a repeat':>10}{'repeats':>9}{'a video':>9}{'x FG':>7}{'x unguided':>12}")
     for name, (each, count, total) in rows.items():
         print(f"{name:36}{each:>10}{count:9}{total:9.1f}{total / theirs:7.2f}{total / unguided:12.2f}")
-
-
-def keyframed(name: str, folder: Path) -> tuple[VideoModel, dict[str, Any]]:
-    """A model that takes keyframes, with a wider network than the tests' own, and its size of video."""
-    from diffusers import LTXVideoTransformer3DModel, WanVACETransformer3DModel
-
-    import tiny_models
-
-    model = load_video_model(tiny_models.build(GIVEN[name], folder), LoadOptions(dtype="fp32"))
-    torch.manual_seed(0)
-    known, wide = dict(model.denoiser.config), {"num_attention_heads": 16, "attention_head_dim": 64}
-    if name == "ltx":  # tokens to width as in the real one, and the frames of the preset home
-        wide |= {"cross_attention_dim": 1024, "num_layers": 1}
-        model.denoiser = LTXVideoTransformer3DModel.from_config({**known, **wide})
-        return model, {"height": 96, "width": 96, "num_frames": 97}
-    model.denoiser = WanVACETransformer3DModel.from_config({**known, **wide, "ffn_dim": 4096})
-    return model, {"height": 64, "width": 64, "num_frames": 49}
-
-
-GIVEN = {"ltx": "ltx095", "vace": "wan_vace"}
-
-
-def without_keyframes(conditioning: Conditioning) -> Conditioning:
-    """LTX's run as it would go on if the keyframes were taken away: their tokens are gone."""
-    given, layout = conditioning.layout.padding, conditioning.layout
-    places, jitter = conditioning.inputs["places"]["video_coords"], conditioning.inputs["jitter"]
-    tokens = given * places.shape[-1] // layout.num_latents
-    return replace(
-        conditioning,
-        latents=conditioning.latents[:, :, given:],
-        noise=replace(conditioning.noise, frozen=1),  # type: ignore[type-var]
-        layout=replace(layout, padding=0),
-        inputs={
-            **conditioning.inputs,
-            "places": {"video_coords": places[..., tokens:]},
-            "jitter": [noise[:, tokens:] for noise in jitter],
-        },
-    )
-
-
-def measure_given(name: str, rounds: int, steps: int = 50) -> None:
-    """A video with three keyframes given to the model over an unguided one, from medians of parts."""
-    with tempfile.TemporaryDirectory() as folder:
-        model, size = keyframed(name, Path(folder) / "model")
-        picture = Image.new("RGB", (size["width"], size["height"]))
-        last = size["num_frames"] - 1
-        keyframes = [GivenFrame(frame=last * k // 3, image=picture) for k in (1, 2, 3)]
-        chain, evidence = busy_plan(3, size["num_frames"], (size["height"], size["width"]))
-        sketch = make_sketch(chain, evidence)
-        prepared = {
-            row: model.prepare(
-                image=picture,
-                keyframes=given,
-                prompt="a ball rolls",
-                num_inference_steps=steps,
-                guidance_scale=3.0,
-                generator=torch.Generator().manual_seed(0),
-                **size,
-            )
-            for row, given in (("unguided", []), ("given", keyframes))
-        }
-        if name == "ltx":
-            prepared["taken away"] = without_keyframes(prepared["given"])
-        runs = {row: step_of(model, conditioning) for row, conditioning in prepared.items()}
-        runs["sketch"] = partial(sketch_start, model, prepared["given"], sketch)
-        median = medians(runs, rounds)
-    first = unguided_clocks(Config(), model.name, conditioned=True).steps(steps)[0]
-    rows = {"conditioned": (0, steps), "from the sketch, the family's clocks": (first, steps)}
-    if name == "ltx":
-        own = unguided_clocks(load_config("home"), model.name, conditioned=True).steps(steps)[0]
-        rows |= {
-            "from the sketch, the clocks of home": (own, steps),
-            "given for a third of the steps": (0, steps // 3),
-            "given for half of the steps": (0, steps // 2),
-            "given for half, from the sketch": (first, steps // 2),
-        }
-    print(f"\n{name}, {size['num_frames']} frames, three keyframes given, over unguided, {rounds} rounds")
-    print("one part, ms: " + ", ".join(f"{row} {1e3 * seconds:.0f}" for row, seconds in median.items()))
-    for row, (begin, until) in rows.items():
-        total = (until - begin) * median["given"] + (steps - until) * median.get("taken away", 0.0)
-        total += median["sketch"] if begin else 0.0
-        print(f"{row:40}{total / (steps * median['unguided']):.2f}")
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from PIL import Image
 from physplan.errors import PhysPlanError
 from physplan.sandbox.models.autoencoder import FrameAutoencoder
 from physplan.sandbox.models.drawing import DrawingNet
-from physplan.sandbox.models.outline import OutlineNet, enlarge, shrink
+from physplan.sandbox.models.outline import OutlineNet, Retouch, enlarge, shrink
 from physplan.sandbox.models.sight import group_instances
 from physplan.sandbox.models.text import build_text_encoder, build_tokenizer, encode_prompts
 from physplan.sandbox.train.__main__ import save, save_words
@@ -72,6 +72,22 @@ def test_a_pixel_of_a_window_moves_its_own_latent_only(model: SandboxVideo) -> N
     model.decode_window(latents[:, :, window.latents], window)[:, 40:56, 40:56].sum().backward()
     reached = latents.grad.abs().sum(dim=(0, 1, 3, 4)) > 0
     assert reached.nonzero().flatten().tolist() == [layout.latent_index(14)]
+
+
+def test_every_moment_is_retouched_by_the_same_weights() -> None:
+    torch.manual_seed(0)
+    retouch = Retouch(drawn=4, moments=9, width=8, depth=1)
+    for layer in (retouch.leave, retouch.passing[0], retouch.looks[0].second):
+        torch.nn.init.normal_(layer.weight, std=0.1)
+    still, told = torch.randn(1, 4 * 4 + 2, 5, 5), torch.randn(1, 64)
+    seen = torch.zeros(1, 16, 9, 5, 5)
+    seen[:, :, 4] = torch.randn(1, 16, 5, 5)
+    with torch.no_grad():
+        here, later = retouch(seen, still, told), retouch(seen.roll(1, dims=2), still, told)
+        nothing = retouch(torch.zeros_like(seen), still, told)
+    assert torch.allclose(here.roll(1, dims=2)[:, :, 3:7], later[:, :, 3:7], atol=1e-6)
+    reached = (here - nothing).abs().amax(dim=(0, 1, 3, 4)) > 1e-7
+    assert reached.nonzero().flatten().tolist() == [2, 3, 4, 5, 6]  # its neighbours, two on each side
 
 
 def test_the_two_networks_take_turns_at_the_noise_that_is_theirs(model: SandboxVideo) -> None:

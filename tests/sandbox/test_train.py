@@ -20,6 +20,7 @@ from physplan.sandbox.models.autoencoder import FrameAutoencoder
 from physplan.sandbox.train import autoencoder, data, encoder, finish, loop, pictures, sight, video
 from physplan.sandbox.train.__main__ import save
 from physplan.sandbox.train.loop import TrainConfig, train
+from physplan.sandbox.train.outlines import outlines_of
 
 SHORT = TrainConfig(steps=12, learning_rate=2e-3, batch=4, warmup=2)
 
@@ -66,6 +67,22 @@ def test_a_short_run_of_the_video_model_learns_and_the_decoder_finishes_on_it(fo
     before = FrameAutoencoder.from_pretrained(folder / "autoencoder", torch_dtype=torch.float32)
     assert torch.equal(model.patterns, before.patterns)  # latents stay what they were
     assert not torch.equal(model.draw[0].weight, before.draw[0].weight)
+
+
+def test_outlines_are_made_once_for_each_autoencoder(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    frozen, other = FrameAutoencoder().requires_grad_(False), FrameAutoencoder().requires_grad_(False)
+    made = outlines_of(tmp_path, 3, frozen)
+    assert made.departures.shape == (3, 24, 16, 8, 8)
+    assert len(made) == 3
+    stored = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.pt")}
+    assert len(stored) == 1
+    again = outlines_of(tmp_path, 3, frozen)
+    assert torch.equal(again.departures, made.departures)
+    assert again.prompts == made.prompts
+    assert {path: path.stat().st_mtime_ns for path in stored} == stored
+    outlines_of(tmp_path, 3, other)
+    assert len(list(tmp_path.rglob("*.pt"))) == 2
 
 
 def toy(folder: Path, steps: int) -> nn.Module:

@@ -3,8 +3,11 @@
 Under much noise a single cell shows nothing, while eight together still do. So two networks take turns, as in
 Wan 2.2: this one, small enough to see whole clips many times over, settles the outlines while noise hides all
 else; the other one draws. Its noisy input is the mean over 2 x 2 cells of 2 frames, in which the noise is
-smaller by the root of eight; its answer is one departure for them all. All moments are channels of one
-picture, so every convolution sees the whole of time.
+smaller by the root of eight; its answer is one departure for them all.
+
+It looks twice. First all moments are channels of one picture, so that every convolution sees the whole of
+time; then every moment is retouched by the same weights, which see it among its neighbours: a ball looks the
+same early and late.
 """
 
 from __future__ import annotations
@@ -49,6 +52,8 @@ class OutlineNet(ModelMixin, ConfigMixin):
         asks_after: int = 4,
         tokens: int = 12,
         text_width: int = 64,
+        retouches: int = 4,
+        retouch_width: int = 96,
     ) -> None:
         super().__init__()
         self.level = nn.Sequential(nn.Linear(LEVELS, LEVELS), nn.SiLU(), nn.Linear(LEVELS, LEVELS))
@@ -61,6 +66,7 @@ class OutlineNet(ModelMixin, ConfigMixin):
         self.leave = nn.Conv2d(width, 2 * drawn * moments, 3, padding=1)
         self.cut = cutter(width, moments, moments)
         nn.init.zeros_(self.leave.weight)
+        self.retouch = Retouch(drawn, moments, retouch_width, retouches)
 
     def forward(
         self,
@@ -94,7 +100,39 @@ class OutlineNet(ModelMixin, ConfigMixin):
         drawn = spread.departure(found, noisy, wide_alpha, wide_sigma)
         copied, front = self.cut(x).float().sigmoid().unflatten(1, (2, 1, -1)).unbind(dim=1)
         over = copies[:, 1] + front * (copies[:, 0] - copies[:, 1])
-        return drawn + copied * (over - start - drawn)
+        first = drawn + copied * (over - start - drawn)
+        seen = torch.cat(
+            [shown.unflatten(1, (-1, noisy.shape[2])), first, *(copies - start[:, None]).unbind(1)], 1
+        )
+        still = torch.cat([F.pixel_unshuffle(picture, BLOCK), places], dim=1)
+        return first + spread.scale * self.retouch(seen, still, told)
+
+
+class Retouch(nn.Module):
+    """What to add to each moment's departure, by weights that all moments share."""
+
+    def __init__(self, drawn: int, moments: int, width: int, depth: int) -> None:
+        super().__init__()
+        self.enter = nn.Conv2d(4 * drawn, width, 3, padding=1)
+        self.still = nn.Conv2d(drawn * BLOCK**2 + 2, width, 3, padding=1)
+        self.times = nn.Parameter(torch.zeros(moments, width, 1, 1))
+        self.looks = nn.ModuleList(Told(width) for _ in range(depth))
+        self.passing = nn.ModuleList(
+            zeroed(nn.Conv2d(width, width, (5, 1), padding=(2, 0))) for _ in range(depth)
+        )
+        self.leave = zeroed(nn.Conv2d(width, drawn, 3, padding=1))
+
+    def forward(self, seen: Tensor, still: Tensor, told: Tensor) -> Tensor:
+        """[B, C, k, h, w] from what is known of each moment [B, 4C, k, h, w], what stays [B, ..., h, w]."""
+        batch, moments = len(seen), seen.shape[2]
+        x = self.enter(seen.transpose(1, 2).flatten(0, 1))
+        x = (x.unflatten(0, (batch, moments)) + self.still(still)[:, None] + self.times).flatten(0, 1)
+        told = told.repeat_interleave(moments, dim=0)
+        for look, passing in zip(self.looks, self.passing, strict=True):
+            x = look(x, told)
+            in_time = F.silu(x).unflatten(0, (batch, moments)).transpose(1, 2).flatten(3)
+            x = x + passing(in_time).transpose(1, 2).reshape_as(x)
+        return self.leave(F.silu(x)).float().unflatten(0, (batch, moments)).transpose(1, 2)
 
 
 def places_of(side: int) -> Tensor:

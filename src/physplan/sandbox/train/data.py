@@ -49,23 +49,15 @@ def frame_stream(count: int, *, start: int = 0, workers: int = 2) -> Iterator[tu
 
 
 def cache_frames(folder: Path, count: int, *, workers: int = 2, size: int = 96) -> NDArray[np.uint8]:
-    """[count, T, H, W, 3], rendered once and memory-mapped afterwards; see `cached_prompts`."""
+    """[count, T, H, W, 3], rendered once and memory-mapped afterwards."""
     path = folder / f"frames-{count}.npy"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".partial")
         store = open_memmap(partial, mode="w+", dtype=np.uint8, shape=(count, FRAMES, size, size, 3))
-        prompts = []
         stream = frame_stream(count, workers=workers)
-        for k, (frames, prompt) in enumerate(tqdm(stream, total=count, desc="rendering clips")):
+        for k, (frames, _) in enumerate(tqdm(stream, total=count, desc="rendering clips")):
             store[k] = frames
-            prompts.append(prompt)
         store.flush()
-        np.save(folder / f"prompts-{count}.npy", np.array(prompts))
         partial.rename(path)
     return np.load(path, mmap_mode="r")
-
-
-def cached_prompts(folder: Path, count: int) -> list[str]:
-    """The prompt of each clip of `cache_frames`."""
-    return [str(prompt) for prompt in np.load(folder / f"prompts-{count}.npy")]

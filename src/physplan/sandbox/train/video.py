@@ -11,24 +11,22 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from diffusers import CogVideoXDDIMScheduler
-from numpy.typing import NDArray
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from physplan.sandbox.models.autoencoder import CELL, FrameAutoencoder
 from physplan.sandbox.models.copying import STRIDE
 from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.drawing import DrawingNet
-from physplan.sandbox.models.outline import MUCH, QUIETER, OutlineNet, shrink
+from physplan.sandbox.models.outline import MUCH, QUIETER, OutlineNet
 from physplan.sandbox.models.text import build_text_encoder, build_tokenizer, encode_prompts
 from physplan.sandbox.train.autoencoder import CROP, Crops, to_input
-from physplan.sandbox.train.data import cache_frames, cached_prompts
+from physplan.sandbox.train.data import cache_frames
 from physplan.sandbox.train.loop import StepLoss, TrainConfig, train
+from physplan.sandbox.train.outlines import outlines_of
 from physplan.sandbox.world.phenomena import PHENOMENA
 
 OUTLINE = TrainConfig(steps=20_000, learning_rate=8e-4, batch=32, warmup=100, ema=0.998, bf16=True)
 DRAWING = TrainConfig(steps=20_000, learning_rate=1e-3, batch=48, warmup=100, ema=0.998, bf16=True)
-CLIPS = 8000
 ENDS, ENDING = 0.15, 4  # share of the moments that are of the last frames, which lack neighbours; how many
 NO_WORDS = 0.12  # share of the clips trained without their prompt, for classifier-free guidance
 OVERLAP = 60  # noise steps that each denoiser learns beyond those where it is asked
@@ -143,11 +141,11 @@ def run(
     autoencoder: Path,
     *,
     config: TrainConfig | None = None,
-    clips: int = CLIPS,
+    clips: int | None = None,
     start: Path | None = None,
 ) -> tuple[nn.Module, dict]:
     """One of the two denoisers, from nothing or from the weights in `start`."""
-    build, usual, make_loss = NETWORKS[part]
+    build, usual, many, make_loss = NETWORKS[part]
     config = config or usual
     torch.manual_seed(config.seed)
     denoiser = build()
@@ -156,45 +154,8 @@ def run(
     frozen = FrameAutoencoder.from_pretrained(autoencoder, torch_dtype=torch.float32).requires_grad_(False)
     if isinstance(denoiser, DrawingNet):
         denoiser.draw_with(frozen.patterns, frozen.scale)
-    clips_seen = Clips.of(folder, clips, frozen)
-    return denoiser, train(denoiser, make_loss(denoiser, clips_seen, config), config, folder, name=part)
-
-
-@dataclass(frozen=True)
-class Clips:
-    """What both denoisers learn from."""
-
-    crops: Crops
-    prompts: NDArray[np.int64]
-    embeddings: Tensor
-    frozen: FrameAutoencoder
-    abar: Tensor
-
-    @classmethod
-    def of(cls, folder: Path, count: int, frozen: FrameAutoencoder) -> Clips:
-        words = all_prompts()
-        embeddings = encode_prompts(build_tokenizer(), build_text_encoder(), words)
-        crops = Crops.of(cache_frames(folder, count), folder)
-        prompts = np.array([words.index(prompt) for prompt in cached_prompts(folder, count)])
-        return cls(crops, prompts, embeddings, frozen, build_scheduler().alphas_cumprod.float())
-
-    @torch.no_grad()
-    def outlines(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Of every clip, in half precision: its shrunken departures, its picture's latent and blocks. Kept
-        in memory, about 0.1 MB a clip: cutting them afresh in every step took a third of its time."""
-        departures, pictures, blocks = [], [], []
-        for frames in tqdm(self.crops.frames, desc="encoding clips"):
-            video = to_input(frames)
-            clean = self.frozen.coarse(video.transpose(0, 1)[None])
-            departures.append(shrink(clean - clean[:, :, :1]).half())
-            pictures.append(clean[:, :, 0].half())
-            blocks.append(self.frozen.blocks(video[:1], STRIDE).half())
-        return torch.cat(departures), torch.cat(pictures), torch.cat(blocks)
-
-    def text(self, chosen: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
-        """In a share of the clips no words."""
-        names = np.where(rng.random(len(chosen)) < NO_WORDS, 0, self.prompts[chosen])
-        return self.embeddings[torch.from_numpy(names)]
+    loss_at = make_loss(denoiser, frozen, folder, clips or many, config)
+    return denoiser, train(denoiser, loss_at, config, folder, name=part)
 
 
 def noise_steps(batch: int, low: int, high: int, rng: np.random.Generator) -> Tensor:
@@ -203,35 +164,51 @@ def noise_steps(batch: int, low: int, high: int, rng: np.random.Generator) -> Te
     return torch.from_numpy((low + levels * (high - low)).astype(np.int64))
 
 
-def learn_drawing(denoiser: DrawingNet, clips: Clips, config: TrainConfig) -> StepLoss:
-    spread = Spread.of(clips.frozen.departs, clips.frozen.departs_moving)
-    moments = denoiser.config.moments
+def learn_drawing(
+    denoiser: DrawingNet, frozen: FrameAutoencoder, folder: Path, clips: int, config: TrainConfig
+) -> StepLoss:
+    spread, abar = Spread.of(frozen.departs, frozen.departs_moving), signal_left()
+    crops, moments = Crops.of(cache_frames(folder, clips), folder), denoiser.config.moments
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
-        shown = busy_moments(clips.crops, config.batch, moments, rng)
+        shown = busy_moments(crops, config.batch, moments, rng)
         steps = noise_steps(config.batch, 0, MUCH + OVERLAP, rng)
-        guess, departure = estimate(denoiser, shown, clips.frozen, clips.abar, steps)
-        sigma = (1 - clips.abar[steps]).sqrt().view(-1, 1, 1, 1)
+        guess, departure = estimate(denoiser, shown, frozen, abar, steps)
+        sigma = (1 - abar[steps]).sqrt().view(-1, 1, 1, 1)
         return departure_loss(guess, departure, spread.flat(), sigma)
 
     return loss_at
 
 
-def learn_outline(denoiser: OutlineNet, clips: Clips, config: TrainConfig) -> StepLoss:
-    spread = Spread.of(clips.frozen.outlines, clips.frozen.outlines_moving)
-    outlines = clips.outlines()
+def learn_outline(
+    denoiser: OutlineNet, frozen: FrameAutoencoder, folder: Path, clips: int, config: TrainConfig
+) -> StepLoss:
+    spread, abar, words = Spread.of(frozen.outlines, frozen.outlines_moving), signal_left(), all_prompts()
+    embeddings = encode_prompts(build_tokenizer(), build_text_encoder(), words)
+    seen = outlines_of(folder, clips, frozen)
+    prompts = np.array([words.index(prompt) for prompt in seen.prompts])
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
-        chosen = rng.choice(len(outlines[0]), config.batch, replace=False)
-        departure, picture, blocks = (part[torch.from_numpy(chosen)].float() for part in outlines)
-        text, steps = clips.text(chosen, rng), noise_steps(config.batch, MUCH - OVERLAP, 1000, rng)
-        return outline_loss(denoiser, departure, picture, blocks, text, clips.abar, steps, spread)
+        chosen = rng.choice(len(seen), config.batch, replace=False)
+        parts = (seen.departures, seen.pictures, seen.blocks)
+        departure, picture, blocks = (part[torch.from_numpy(chosen)].float() for part in parts)
+        named = np.where(rng.random(len(chosen)) < NO_WORDS, 0, prompts[chosen])
+        text, steps = (
+            embeddings[torch.from_numpy(named)],
+            noise_steps(config.batch, MUCH - OVERLAP, 1000, rng),
+        )
+        return outline_loss(denoiser, departure, picture, blocks, text, abar, steps, spread)
 
     return loss_at
 
 
-#: How each is built, its usual training, and what it learns.
-NETWORKS: dict[str, tuple[Any, TrainConfig, Callable[[Any, Clips, TrainConfig], StepLoss]]] = {
-    "outline": (OutlineNet, OUTLINE, learn_outline),
-    "drawing": (DrawingNet, DRAWING, learn_drawing),
+def signal_left() -> Tensor:
+    """[1000]: the share of variance that is signal, at each noise step."""
+    return build_scheduler().alphas_cumprod.float()
+
+
+#: How each is built, its usual training, on how many clips, and what it learns.
+NETWORKS: dict[str, tuple[Any, TrainConfig, int, Callable[..., StepLoss]]] = {
+    "outline": (OutlineNet, OUTLINE, 20_000, learn_outline),
+    "drawing": (DrawingNet, DRAWING, 8_000, learn_drawing),
 }

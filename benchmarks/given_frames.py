@@ -1,0 +1,107 @@
+"""What keyframes given to a model cost: LTX appends their tokens, VACE has them in its own input.
+
+The networks are wider than the tests' own, wide enough that time goes with the number of tokens. Run by
+`benchmarks.guidance --model ltx` and `--model vace`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+
+from benchmarks.timed import busy_plan, medians, step_of
+from physplan.pipeline.config import Config
+from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.sampling import unguided_clocks
+from physplan.sketch import make_sketch
+from physplan.sketch.sampling import sketch_start
+from physplan.video.given import GivenFrame
+from physplan.video.loading import LoadOptions, load_video_model
+from physplan.video.protocol import Conditioning, VideoModel
+
+GIVEN = {"ltx": "ltx095", "vace": "wan_vace"}
+
+
+def keyframed(name: str, folder: Path) -> tuple[VideoModel, dict[str, Any]]:
+    """A model that takes keyframes, with a wider network than the tests' own, and its size of video."""
+    from diffusers import LTXVideoTransformer3DModel, WanVACETransformer3DModel
+
+    import tiny_models
+
+    model = load_video_model(tiny_models.build(GIVEN[name], folder), LoadOptions(dtype="fp32"))
+    torch.manual_seed(0)
+    known, wide = dict(model.denoiser.config), {"num_attention_heads": 16, "attention_head_dim": 64}
+    if name == "ltx":  # tokens to width as in the real one, and the frames of the preset home
+        wide |= {"cross_attention_dim": 1024, "num_layers": 1}
+        model.denoiser = LTXVideoTransformer3DModel.from_config({**known, **wide})
+        return model, {"height": 96, "width": 96, "num_frames": 97}
+    model.denoiser = WanVACETransformer3DModel.from_config({**known, **wide, "ffn_dim": 4096})
+    return model, {"height": 64, "width": 64, "num_frames": 49}
+
+
+def without_keyframes(conditioning: Conditioning) -> Conditioning:
+    """LTX's run as it would go on if the keyframes were taken away: their tokens are gone."""
+    given, layout = conditioning.layout.padding, conditioning.layout
+    places, jitter = conditioning.inputs["places"]["video_coords"], conditioning.inputs["jitter"]
+    tokens = given * places.shape[-1] // layout.num_latents
+    return replace(
+        conditioning,
+        latents=conditioning.latents[:, :, given:],
+        noise=replace(conditioning.noise, frozen=1),  # type: ignore[type-var]
+        layout=replace(layout, padding=0),
+        inputs={
+            **conditioning.inputs,
+            "places": {"video_coords": places[..., tokens:]},
+            "jitter": [noise[:, tokens:] for noise in jitter],
+        },
+    )
+
+
+def measure_given(name: str, rounds: int, steps: int = 50) -> None:
+    """A video with three keyframes given to the model over an unguided one, from medians of parts."""
+    with tempfile.TemporaryDirectory() as folder:
+        model, size = keyframed(name, Path(folder) / "model")
+        picture = Image.new("RGB", (size["width"], size["height"]))
+        last = size["num_frames"] - 1
+        keyframes = [GivenFrame(frame=last * k // 3, image=picture) for k in (1, 2, 3)]
+        chain, evidence = busy_plan(3, size["num_frames"], (size["height"], size["width"]))
+        sketch = make_sketch(chain, evidence)
+        prepared = {
+            row: model.prepare(
+                image=picture,
+                keyframes=given,
+                prompt="a ball rolls",
+                num_inference_steps=steps,
+                guidance_scale=3.0,
+                generator=torch.Generator().manual_seed(0),
+                **size,
+            )
+            for row, given in (("unguided", []), ("given", keyframes))
+        }
+        if name == "ltx":
+            prepared["taken away"] = without_keyframes(prepared["given"])
+        runs = {row: step_of(model, conditioning) for row, conditioning in prepared.items()}
+        runs["sketch"] = partial(sketch_start, model, prepared["given"], sketch)
+        median = medians(runs, rounds)
+    first = unguided_clocks(Config(), model.name, conditioned=True).steps(steps)[0]
+    rows = {"conditioned": (0, steps), "from the sketch, the family's clocks": (first, steps)}
+    if name == "ltx":
+        own = unguided_clocks(load_config("home"), model.name, conditioned=True).steps(steps)[0]
+        rows |= {
+            "from the sketch, the clocks of home": (own, steps),
+            "given for a third of the steps": (0, steps // 3),
+            "given for half of the steps": (0, steps // 2),
+            "given for half, from the sketch": (first, steps // 2),
+        }
+    print(f"\n{name}, {size['num_frames']} frames, three keyframes given, over unguided, {rounds} rounds")
+    print("one part, ms: " + ", ".join(f"{row} {1e3 * seconds:.0f}" for row, seconds in median.items()))
+    for row, (begin, until) in rows.items():
+        total = (until - begin) * median["given"] + (steps - until) * median.get("taken away", 0.0)
+        total += median["sketch"] if begin else 0.0
+        print(f"{row:40}{total / (steps * median['unguided']):.2f}")
