@@ -41,6 +41,7 @@ ON_SKETCH = {
     "guidance.measure.satisfied_by": LIMITS,
 }
 EARLY = {**ON_SKETCH, "guidance.weak": 0.1, "guidance.strong": 0.2}  # the clocks of large models
+BY_TERM = {"guidance.measure.satisfied_by": LIMITS}  # each term ends where true videos have it
 LONG = {"layout_steps": 2, "guided_steps": 8, "repeats": 10}  # the share of steps that algorithm 1 guides
 
 
@@ -71,6 +72,8 @@ CANDIDATES: Mapping[str, Mapping[str, Any]] = {
     "0.3, full": _recipe(0.3, 0.5, 10),
     "0.3, half": _recipe(0.3, 0.5, 5),
     "0.5, half": _recipe(0.5, 0.7, 5),
+    "0.3, half, limits": _recipe(0.3, 0.5, 5) | BY_TERM,
+    "0.5, half, limits": _recipe(0.5, 0.7, 5) | BY_TERM,
     "held to 0.7": {**ON_SKETCH, "guidance.strong": 0.7, "guidance.schedule": _repeats()},
 }
 
