@@ -79,6 +79,18 @@ def test_a_ball_is_whole_and_a_jug_without_its_handle() -> None:
         assert (left, right) == pytest.approx((x - w / 2, x + w / 2), abs=1.6)
 
 
+def test_the_hidden_side_of_a_ball_is_known_by_its_top_and_bottom_also_where_the_cut_is_ragged() -> None:
+    """A segmenter leaves a pixel or two of the carton's edge to the ball behind it."""
+    world = scene("validation", 2, phenomenon="behind", variant="twins")
+    mask = world.render(only=[0]).mask("twin").copy()
+    columns = np.nonzero(mask)[1]
+    rows = np.nonzero(mask[:, columns.min()])[0]
+    mask[rows[len(rows) // 2], columns.min() - 2 : columns.min()] = True
+    left, _, right, _ = whole(mask, "ball")
+    assert left < columns.min() - 4
+    assert right == columns.max() + 1
+
+
 def test_specks_and_an_empty_segmentation_are_survived() -> None:
     world = scene("validation", 3)
     oracle = Oracle()

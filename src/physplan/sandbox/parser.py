@@ -160,8 +160,9 @@ def whole(mask: Mask, category: str) -> tuple[float, float, float, float]:
     top, bottom = float(rows.min()), float(rows.max() + 1)
     hidden = (bottom - top) - (right - left)
     if category in ROUND and hidden > PARTLY * (bottom - top):
-        # Where it is hidden, its outline is cut off straight.
-        cut_left = (columns == columns.min()).sum() > (columns == columns.max()).sum()
+        # A ball is highest and lowest at its middle, and that is nearer to the side where it is cut off.
+        ends = np.abs(rows + 0.5 - 0.5 * (top + bottom)) > 0.35 * (bottom - top)
+        cut_left = columns[ends].mean() + 0.5 < 0.5 * (left + right)
         left, right = (left - hidden, right) if cut_left else (left, right + hidden)
     return left, top, right, bottom
 
