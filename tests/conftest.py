@@ -13,9 +13,9 @@ from browser import MISSING, find_browser, open_browser
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported, and for child processes
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A real browser, for tests of pages."""
+    """A real browser, for tests of pages; closed before other tests fork or kill what would share it."""
     if find_browser() is None:
         pytest.skip(MISSING)
     with open_browser() as browser:
