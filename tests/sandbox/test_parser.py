@@ -89,6 +89,9 @@ def test_the_hidden_side_of_a_ball_is_known_by_its_top_and_bottom_also_where_the
     left, _, right, _ = whole(mask, "ball")
     assert left < columns.min() - 4
     assert right == columns.max() + 1
+    sliver = np.zeros((96, 96), dtype=bool)
+    sliver[40:43, 20] = True
+    assert np.isfinite(whole(sliver, "ball")).all()
 
 
 def test_specks_and_an_empty_segmentation_are_survived() -> None:

@@ -161,7 +161,8 @@ def whole(mask: Mask, category: str) -> tuple[float, float, float, float]:
     hidden = (bottom - top) - (right - left)
     if category in ROUND and hidden > PARTLY * (bottom - top):
         # A ball is highest and lowest at its middle, and that is nearer to the side where it is cut off.
-        ends = np.abs(rows + 0.5 - 0.5 * (top + bottom)) > 0.35 * (bottom - top)
+        outer = max(0.15 * (bottom - top), 1.0)
+        ends = (rows < top + outer) | (rows + 1 > bottom - outer)
         cut_left = columns[ends].mean() + 0.5 < 0.5 * (left + right)
         left, right = (left - hidden, right) if cut_left else (left, right + hidden)
     return left, top, right, bottom
