@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.video.families.base import FamilyModel
-from physplan.video.given import GivenFrame, settle
+from physplan.video.given import GivenFrame, settle, touched
+from physplan.video.protocol import Conditioning
 from physplan.video.sampling import sample
 
 PIPELINES = {
@@ -68,11 +70,13 @@ def theirs(folder: Path, name: str, scale: float, **more: Any) -> Tensor:
     return latents
 
 
-def ours(model: FamilyModel, name: str, scale: float) -> Tensor:
+def prepared(model: FamilyModel, given: list[GivenFrame], scale: float = 6.0) -> Conditioning:
     generator = torch.Generator().manual_seed(7)
-    conditioning = model.prepare(
-        image=picture(0), guidance_scale=scale, generator=generator, keyframes=keyframes(name), **RUN
-    )
+    return model.prepare(image=picture(0), guidance_scale=scale, generator=generator, keyframes=given, **RUN)
+
+
+def ours(model: FamilyModel, name: str, scale: float) -> Tensor:
+    conditioning = prepared(model, keyframes(name), scale)
     return sample(model, conditioning)[:, :, conditioning.layout.padding :]
 
 
@@ -110,6 +114,111 @@ def test_another_keyframe_gives_another_video(name: str, load: Load) -> None:
     video = model.decode(made[0], conditioning.layout)
     assert video.shape == (FRAMES, 3, 32, 64)
     assert float((made[0] - made[1]).abs().max()) > 1e-5  # more than parity allows
+
+
+def left_half() -> Tensor:
+    where = torch.zeros(32, 64, dtype=torch.bool)
+    where[:, :32] = True
+    return where
+
+
+def with_latents_of(conditioning: Conditioning, other: Conditioning, where: Tensor) -> Conditioning:
+    """A run whose keyframes are another run's in the latent cells of a mask [h, w]."""
+    latents, given = conditioning.latents.clone(), conditioning.layout.padding
+    latents[:, :, :given] = torch.where(where, other.latents, latents)[:, :, :given]
+    return replace(conditioning, latents=latents)
+
+
+@pytest.mark.parametrize("name", ["ltx095", "wan_vace"])
+def test_a_keyframe_given_everywhere_is_the_whole_keyframe(name: str, load: Load) -> None:
+    everywhere = torch.ones(32, 64, dtype=torch.bool)
+    model, whole = load(name), keyframes(name)
+    given = [replace(one, where=everywhere) for one in whole]
+    found, expected = (sample(model, prepared(model, one)) for one in (given, whole))
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("scale", [1.0, 6.0])
+def test_of_a_keyframe_given_in_part_ltx_sees_those_tokens_alone(
+    scale: float, load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, whole = load("ltx095"), keyframes("ltx095")
+    part = [replace(whole[0], where=left_half()), whole[1]]
+    conditioning = prepared(model, part, scale)
+    seen: list[dict[str, Any]] = []
+    network = model.denoiser.forward
+    monkeypatch.setattr(model.denoiser, "forward", lambda **given: seen.append(given) or network(**given))
+    model.predict(conditioning.latents, 0, conditioning)
+    every, cells = conditioning.layout.num_latents * 4 * 8, 4 * 8
+    tokens = {given["hidden_states"].shape[1] for given in seen}
+    assert tokens == {every - cells // 2}
+    assert all(given["timestep"].shape[1] == every - cells // 2 for given in seen)
+    columns = seen[0]["video_coords"][0, 2]
+    assert columns[: cells // 2].max() < 32 <= columns[cells // 2 :].max(), "the first keyframe's left half"
+
+
+def test_what_is_not_given_of_a_keyframe_has_no_influence_and_what_is_given_has(load: Load) -> None:
+    """Exchanged in latents: in pixels the autoencoder spreads a change beyond any border."""
+    model, left = load("ltx095"), left_half()
+    one, other = (
+        prepared(model, [GivenFrame(frame=FRAMES - 1, image=picture(seed), where=left)]) for seed in (1, 2)
+    )
+    cells = touched(left, (4, 8))
+    video, outside, inside = (
+        sample(model, run)[:, :, 1:]
+        for run in (one, with_latents_of(one, other, ~cells), with_latents_of(one, other, cells))
+    )
+    assert torch.equal(outside, video)
+    assert float((inside - video).abs().max()) > 1e-5  # more than parity allows
+
+
+def test_a_keyframe_in_part_leaves_the_seeds_noise_and_the_frozen_latents_as_they_are(load: Load) -> None:
+    model, whole = load("ltx095"), keyframes("ltx095")
+    part = prepared(model, [replace(one, where=left_half()) for one in whole])
+    assert torch.equal(part.latents, prepared(model, whole).latents)
+    frozen = part.noise.frozen
+    assert torch.equal(sample(model, part)[:, :, :frozen], part.latents[:, :, :frozen])
+
+
+def test_gradients_pass_a_keyframe_that_is_given_in_part(load: Load) -> None:
+    model = load("ltx095")
+    part = prepared(model, [replace(one, where=left_half()) for one in keyframes("ltx095")])
+    latents = part.latents.clone().requires_grad_()
+    model.predict(latents, 0, part)[:, :, part.noise.frozen :].sum().backward()
+    gradient = latents.grad
+    assert gradient is not None
+    assert torch.isfinite(gradient).all()
+    assert gradient[:, :, part.noise.frozen :].abs().min() > 0
+
+
+def test_a_part_of_a_keyframe_is_vaces_own_mask(load: Load, folder: Callable[[str], Path]) -> None:
+    part = Image.fromarray(np.where(left_half().numpy(), 0, 255).astype(np.uint8))
+    grey, white = Image.new("RGB", (64, 32), (128, 128, 128)), Image.new("L", (64, 32), 255)
+    video, mask = [grey] * FRAMES, [white] * FRAMES
+    video[0], mask[0] = picture(0), Image.new("L", (64, 32), 0)
+    video[6], mask[6] = Image.composite(grey, picture(6), part), part
+    pipe = PIPELINES["wan_vace"].from_pretrained(folder("wan_vace"))
+    pipe.set_progress_bar_config(disable=True)
+    generator = torch.Generator().manual_seed(7)
+    expected = pipe(
+        video=video, mask=mask, guidance_scale=6.0, generator=generator, output_type="latent", **RUN
+    ).frames
+    model = load("wan_vace")
+    found = sample(model, prepared(model, [GivenFrame(frame=6, image=picture(6), where=left_half())]))
+    assert float((found - expected).abs().max()) <= 1e-5
+
+
+@pytest.mark.parametrize("name", ["ltx095", "wan_vace"])
+def test_a_keyframe_of_which_nothing_is_given_is_refused(name: str, load: Load) -> None:
+    nothing = GivenFrame(frame=6, image=picture(6), where=torch.zeros(32, 64, dtype=torch.bool))
+    with pytest.raises(PhysPlanError, match="Nothing of the keyframe of frame 6 is given: leave it out"):
+        prepared(load(name), [nothing])
+
+
+def test_a_single_pixel_gives_its_cell() -> None:
+    where = torch.zeros(480, 704, dtype=torch.bool)
+    where[479, 0] = True
+    assert touched(where, (15, 22)).nonzero().tolist() == [[14, 0]]
 
 
 @pytest.mark.parametrize("name", ["cogvideox", "wan", "wan22_5b", "ltx", "svd"])

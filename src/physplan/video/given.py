@@ -6,12 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from PIL.Image import Image
+from torch import Tensor
+from torch.nn import functional as F
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GivenFrame:
     frame: int  # from 1 on: frame 0 is the picture that every run is given
     image: Image
+    where: Tensor | None = None  # bool [H, W], of any size: what of it is given; None: all
+
+
+def touched(where: Tensor, size: tuple[int, int]) -> Tensor:
+    """The cells of a grid (rows, columns) that a mask [H, W] touches: bool [h, w]."""
+    return F.adaptive_max_pool2d(where[None].float(), size)[0] > 0
 
 
 def settle(

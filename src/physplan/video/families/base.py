@@ -233,6 +233,10 @@ class FamilyModel(ABC):
             )
         if len(set(frames)) < len(frames):
             raise PhysPlanError("Two keyframes are given for one frame: give one.")
+        if empty := [one.frame for one in keyframes if one.where is not None and not one.where.any()]:
+            raise PhysPlanError(
+                f"Nothing of the keyframe of frame {empty[0]} is given: leave it out, or give all of it."
+            )
 
     @abstractmethod
     def condition(self, run: Request) -> Conditioning:

@@ -14,6 +14,7 @@ from physplan.video.encoders import Encoders
 from physplan.video.families.base import EncodeWords, FamilyModel, Request, channel_stats, tiling, to_unit
 from physplan.video.families.family import META, Family
 from physplan.video.frames import FrameLayout
+from physplan.video.given import touched
 from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 
@@ -84,6 +85,17 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
     return encode
 
 
+def without_padding(text: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Words alone: what the mask hides from every row has no weight, and costs time in every step.
+
+    With keyframes the library pads to twice as many tokens.
+    """
+    if mask.is_meta:  # where nothing can be counted, all of it is
+        return text, mask
+    longest = max(1, int(mask.sum(dim=1).max()))
+    return text[:, :longest], mask[:, :longest]
+
+
 def blank_words(pipe: Any) -> EncodeWords:
     channels = pipe.transformer.config.caption_channels
 
@@ -119,8 +131,8 @@ class LTX(FamilyModel):
         return range(1, layout.num_frames) if self.takes_keyframes else ()
 
     def condition(self, run: Request) -> Conditioning:
-        encoded = self.encode(run)
-        text, mask = encoded["text"].to(self.device, self.dtype), encoded["mask"].to(self.device)
+        text, mask = without_padding(**self.encode(run))
+        text, mask = text.to(self.device, self.dtype), mask.to(self.device)
         inputs = {"text": text, "mask": mask}
         if run.keyframes:
             return self._with_keyframes(run, inputs)
@@ -135,11 +147,19 @@ class LTX(FamilyModel):
             latents=torch.cat([picture, drawn[:, :, 1:]], dim=2),
             noise=Flow.from_scheduler(self.pipe.scheduler, frozen=1),
             timesteps=self.pipe.scheduler.timesteps,
-            inputs={**inputs, "places": {**size, "rope_interpolation_scale": scale}, "jitter": None},
+            inputs={
+                **inputs,
+                "places": {**size, "rope_interpolation_scale": scale},
+                "jitter": None,
+                "kept": None,
+            },
         )
 
     def _with_keyframes(self, run: Request, inputs: dict[str, Any]) -> Conditioning:
-        """Keyframes are latents in front that belong to no frame, with a place in time of their own."""
+        """Keyframes are latents in front that belong to no frame, with a place in time of their own.
+
+        They are all there, but the network sees only what is given of them: the tokens `kept`.
+        """
         from diffusers.pipelines.ltx.pipeline_ltx_condition import linear_quadratic_schedule
 
         run = replace(run, layout=replace(run.layout, padding=len(run.keyframes)))
@@ -153,15 +173,16 @@ class LTX(FamilyModel):
             given.append(self._encoded(run, keyframe.image))
             torch.randn(given[-1].shape, generator=run.generator)  # the library's, for weaker conditions
         latents = torch.cat([*given, picture, drawn[:, :, 1:]], dim=2)
-        coordinates = self._coordinates(run, *size)
+        coordinates, kept = self._coordinates(run, *size), self._kept(run, *size)
         return run.conditioning(
             latents=latents,
             noise=Flow.from_scheduler(self.pipe.scheduler, frozen=1 + len(given)),
             timesteps=self.pipe.scheduler.timesteps,
             inputs={
                 **inputs,
-                "places": {"video_coords": coordinates},
+                "places": {"video_coords": coordinates if kept is None else coordinates[..., kept]},
                 "jitter": self._jitter(run, coordinates.shape[-1]),
+                "kept": kept,
             },
         )
 
@@ -178,6 +199,15 @@ class LTX(FamilyModel):
         coordinates = torch.cat(placed, dim=2).float()
         coordinates[:, 0] = coordinates[:, 0] * (1.0 / (run.fps or 25))
         return coordinates
+
+    def _kept(self, run: Request, height: int, width: int) -> Tensor | None:
+        """The places, in the row of all tokens, of those that the network sees; None: all."""
+        grid = (height // self.patch[0], width // self.patch[0])
+        seen = torch.ones(run.layout.num_latents // self.patch[1], *grid, dtype=torch.bool)
+        for latent, given in zip(seen, run.keyframes, strict=False):  # keyframes are in front
+            if given.where is not None:
+                latent.copy_(touched(given.where, grid))
+        return None if seen.all() else seen.flatten().nonzero()[:, 0].to(self.device)
 
     def _jitter(self, run: Request, tokens: int) -> list[Tensor]:
         """Per step, the noise on what is given: less of it as time goes on, so that things keep moving."""
@@ -218,6 +248,9 @@ class LTX(FamilyModel):
         if (jitter := conditioning.inputs["jitter"]) is not None:
             still = packed[:, : jitter[n].shape[1]] + self.jitter * jitter[n] * (now / 1000) ** 2
             packed = torch.cat([still, packed[:, still.shape[1] :]], dim=1)
+        every, kept = packed.shape[1], conditioning.inputs["kept"]
+        if kept is not None:
+            packed, times = packed[:, kept], times[:, kept]
         places = conditioning.inputs["places"]
         if "video_coords" in places:
             places = {"video_coords": places["video_coords"].expand(len(text), -1, -1)}
@@ -229,6 +262,8 @@ class LTX(FamilyModel):
             **places,
             return_dict=False,
         )[0]
+        if kept is not None:  # what the network has not seen stands still, as do all keyframes
+            output = output.new_zeros(len(output), every, output.shape[-1]).index_copy(1, kept, output)
         unpacked: Tensor = self.pipe._unpack_latents(output.float(), *latents.shape[2:], *self.patch)
         return unpacked
 

@@ -1,10 +1,11 @@
-"""Wan VACE: pictures at any frames, grey and a white mask elsewhere; the first frame is one of them."""
+"""Wan VACE: pictures at any frames, whole or in part, grey and a white mask elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor
@@ -14,6 +15,7 @@ from physplan.video.families.family import Family
 from physplan.video.families.wan import WanCodec, blank_words, read_scheduler, words
 from physplan.video.families.wan_checkpointing import WanCheckpointing
 from physplan.video.frames import FrameLayout
+from physplan.video.given import GivenFrame, touched
 from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 
@@ -66,11 +68,12 @@ class WanVACE(FamilyModel):
     def _given(self, run: Request) -> Tensor:
         """Latents of what is known and of what is not, and the mask that says which: [1, C, F, h, w]."""
         size = (run.width, run.height)
-        frames = [Image.new("RGB", size, GREY)] * run.layout.num_frames
-        masks = [Image.new("L", size, 255)] * run.layout.num_frames
-        for frame, image in [(0, run.image), *((one.frame, one.image) for one in run.keyframes)]:
-            frames[frame] = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
-            masks[frame] = Image.new("L", size, 0)
+        grey, white = Image.new("RGB", size, GREY), Image.new("L", size, 255)
+        frames, masks = [grey] * run.layout.num_frames, [white] * run.layout.num_frames
+        for given in (GivenFrame(frame=0, image=run.image), *run.keyframes):
+            unknown = masks[given.frame] = unknown_of(given, size)
+            picture = given.image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+            frames[given.frame] = Image.composite(grey, picture, unknown)
         video, mask, _ = self.pipe.preprocess_conditions(
             frames, masks, None, 1, run.height, run.width, run.layout.num_frames, torch.float32, self.device
         )
@@ -90,6 +93,14 @@ class WanVACE(FamilyModel):
             return_dict=False,
         )[0]
         return output.float()
+
+
+def unknown_of(given: GivenFrame, size: tuple[int, int]) -> Image.Image:
+    """White where nothing is given of a picture of this size (width, height)."""
+    if given.where is None:
+        return Image.new("L", size, 0)
+    known = touched(given.where, size[::-1]).cpu().numpy()
+    return Image.fromarray(np.where(known, 0, 255).astype(np.uint8))
 
 
 FAMILY = Family(
