@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,19 @@ from torch import Tensor
 import tiny_models
 from loopback import GeminiServer
 from physplan.errors import PhysPlanError
+from physplan.perception.protocol import Instance
 from physplan.pipeline import PhysPlan
-from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.config import Config, Inputs
+from physplan.pipeline.config_loading import load_config, override
+from physplan.pipeline.events import RunEvent
 from physplan.pipeline.sampling import unguided_clocks
+from physplan.pipeline.stage_keys import deciding_settings
 from physplan.sketch.sampling import CLOCKS
+from physplan.video.families.ltx import LTX
 from physplan.video.given import GivenFrame
 from physplan.video.loading import load_video_model
 from physplan.video.memory import published_on_meta
+from physplan.video.protocol import Conditioning
 from physplan.video.published import PUBLISHED
 
 
@@ -47,6 +54,84 @@ def test_keyframes_go_to_the_model_alone_or_with_the_sketch(
     )
     assert len(gemini.asked) == asked
     assert not torch.allclose(both.video, plain.video, atol=1e-3)
+
+
+ROWS = {"ice cube": (0, 8), "puddle": (8, 16), "tray": (16, 24), "table": (24, 32)}
+
+
+def band(name: str) -> Tensor:
+    mask = torch.zeros(32, 32, dtype=torch.bool)
+    mask[slice(*ROWS[name]), :8] = True
+    return mask
+
+
+def see_bands(pp: PhysPlan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tiny segmenter finds everything everywhere; this one finds each thing in its own corner."""
+
+    def segment(image: Tensor, categories: Sequence[str]) -> tuple[Instance, ...]:
+        return tuple(Instance(category=name, mask=band(name), score=1.0) for name in categories)
+
+    monkeypatch.setattr(pp.backends.segmenter, "segment", segment)
+
+
+def test_a_model_is_given_keyframes_where_the_edits_are_unless_told_otherwise(
+    models: Path, gemini: GeminiServer, ice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Tensor | None] = []
+    prepare = LTX.prepare
+
+    def watched(model: LTX, *, keyframes: Sequence[GivenFrame] = (), **run: Any) -> Conditioning:
+        given[:] = [one.where for one in keyframes]
+        return prepare(model, keyframes=keyframes, **run)
+
+    monkeypatch.setattr(LTX, "prepare", watched)
+
+    def video(name: str, **settings: Any) -> Tensor:
+        made = recipe(models, gemini.url, "ltx-0.9.5", "ltx095", **settings)
+        made["editor"] = {**made["editor"], "check": {"margin": 0}}
+        pp = PhysPlan.from_preset(made)
+        see_bands(pp, monkeypatch)
+        result = pp.generate(ice, PROMPT, method="conditioned", output_dir=tmp_path / name)
+        assert not any("given whole" in note for note in result.notes)
+        return result.video
+
+    edited = video("edits")
+    melting, melted = band("ice cube") | band("tray"), band("ice cube") | band("tray") | band("puddle")
+    for found, expected in zip(given, (melting, melted, melted), strict=True):
+        assert found is not None
+        assert torch.equal(found, expected), "not the table"
+    whole = video("whole", conditioned={"where": "everywhere"})
+    assert given == [None] * 3
+    assert not torch.allclose(edited, whole, atol=1e-4)
+
+
+def test_a_conditioned_sampling_that_was_cut_off_goes_on_to_the_bit(
+    models: Path, gemini: GeminiServer, ice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pp = PhysPlan.from_preset(recipe(models, gemini.url, "ltx-0.9.5", "ltx095"))
+    see_bands(pp, monkeypatch)
+    pp.generate(ice, PROMPT, method="conditioned", output_dir=tmp_path / "whole")
+
+    def stop(event: RunEvent) -> None:
+        if event.message.startswith("step 2 of 3"):
+            raise KeyboardInterrupt
+
+    cut = tmp_path / "cut"
+    with pytest.raises(KeyboardInterrupt):
+        pp.generate(ice, PROMPT, method="conditioned", output_dir=cut, on_event=stop)
+    assert (cut / "sampling.safetensors").exists()
+    pp.generate(ice, PROMPT, method="conditioned", output_dir=cut)
+    name = "latents.safetensors"
+    assert (cut / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_where_keyframes_count_is_one_of_two_and_decides_the_latents() -> None:
+    with pytest.raises(PhysPlanError, match="conditioned.where is 'somewhere'. Did you mean 'everywhere'"):
+        override(Config(), "conditioned.where", "somewhere")
+    whole = override(Config(), "conditioned.where", "everywhere")
+    inputs = Inputs(image="0" * 64, prompt="a ball rolls")
+    keys = [deciding_settings(config, inputs, "latents") for config in (Config(), whole)]
+    assert keys[0] != keys[1]
 
 
 def test_with_keyframes_the_clocks_may_be_others(

@@ -5,6 +5,7 @@ The paper puts a quarter of its failures down to keyframes, and an editor can al
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -70,15 +71,21 @@ def visible_change(first: Tensor, image: Tensor, threshold: float) -> Tensor:
 
 
 def edited_region(
-    chain: EventChain, event: int, first: KeyframeEvidence, seen: KeyframeEvidence, *, margin: float
+    chain: EventChain,
+    event: int,
+    first: KeyframeEvidence,
+    seen: KeyframeEvidence,
+    *,
+    margin: float,
+    nodes: Sequence[str] | None = None,
 ) -> Tensor:
-    """Where the net edits may change the picture: their objects then and now, with a margin.
+    """Where the net edits may change the picture: their objects, or `nodes`, then and now, with a margin.
 
     An object without a mask may be anywhere in the place it comes from; one without any place, anywhere.
     """
     height, width = first.depth.shape
     region = torch.zeros(height, width, dtype=torch.bool)
-    for node in _edited(chain, event):
+    for node in _edited(chain, event) if nodes is None else nodes:
         places = [
             masks[name]
             for masks, name in ((first.masks, node), (seen.masks, node), (first.masks, chain.origin(node)))
@@ -86,7 +93,10 @@ def edited_region(
         ]
         region |= torch.stack(places).any(0) if places else torch.ones_like(region)
     reach = round(margin * max(height, width))
-    return F.max_pool2d(region[None].float(), 2 * reach + 1, stride=1, padding=reach)[0] > 0
+    tall = F.max_pool2d(region[None].float(), (2 * reach + 1, 1), stride=1, padding=(reach, 0))
+    return (
+        F.max_pool2d(tall, (1, 2 * reach + 1), stride=1, padding=(0, reach))[0] > 0
+    )  # not all at once: slow
 
 
 def _edited(chain: EventChain, event: int) -> list[str]:

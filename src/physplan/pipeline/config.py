@@ -132,6 +132,9 @@ class SketchConfig:
 @dataclass(frozen=True, kw_only=True)
 class ConditionedConfig:
     start: Literal["noise", "sketch"] = setting("noise", "sketch: the keyframes and the two clocks together")
+    where: Literal["edits", "everywhere"] = setting(
+        "edits", "edits: of a keyframe only where the plan has changed something, in models that take parts"
+    )
     weak: float | None = setting(None, "of start sketch; None: sketch.weak", low=0, high=1, later=True)
     strong: float | None = setting(None, "of start sketch; None: sketch.strong", low=0, high=1, later=True)
 

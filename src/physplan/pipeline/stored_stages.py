@@ -22,6 +22,7 @@ from physplan.pipeline import stages
 from physplan.pipeline.checking import check_video
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.forecast import memory_needed
+from physplan.pipeline.keyframe_places import frames_to_give
 from physplan.pipeline.methods import STORYBOARD, guidance_of
 from physplan.pipeline.origins import origin_of, write_told
 from physplan.pipeline.planning import make_plan
@@ -206,6 +207,7 @@ def _latents(run: Run) -> Made:
             evidence=layout.load_evidence(run.folder.path),
             config=guidance_of(run.inputs.method, config),
         )
+    given, told = _given_frames(run) if run.conditioned else ([], [])
     checkpoint = CheckpointFile(run.folder / layout.SAMPLING, key_of(run, LATENTS)[0])
     sampled = make_latents(
         config,
@@ -215,7 +217,7 @@ def _latents(run: Run) -> Made:
         seed=run.inputs.seed,
         guided_by=guided_by,
         sketch=sketch,
-        keyframes=_given_frames(run) if run.conditioned else (),
+        keyframes=given,
         tell=tell,
         preview=run.folder / layout.PREVIEW,
         checkpoint=checkpoint,
@@ -231,7 +233,7 @@ def _latents(run: Run) -> Made:
         regions = {label: region.float().contiguous() for label, region in sampled.regions.items()}
         save_tensors(files[-1], regions)
     checkpoint.remove()  # after the latents are on disk
-    return files, [*sampled.notes, *video_model(config.video.model).doubts(run.picture.image.size)]
+    return files, [*told, *sampled.notes, *video_model(config.video.model).doubts(run.picture.image.size)]
 
 
 def _sketch(run: Run) -> Made:
@@ -252,12 +254,10 @@ def _sketch(run: Run) -> Made:
     return files, list(sketch.notes)
 
 
-def _given_frames(run: Run) -> list[GivenFrame]:
-    anchors = load_plan(run).anchors
-    return [
-        GivenFrame(frame=anchor, image=image)
-        for anchor, image in zip(anchors, load_keyframes(run), strict=True)
-    ]
+def _given_frames(run: Run) -> tuple[list[GivenFrame], list[str]]:
+    evidence = layout.load_evidence(run.folder.path) if run.config.conditioned.where == "edits" else None
+    margin = run.config.editor.check.margin
+    return frames_to_give(load_plan(run), load_keyframes(run), evidence, margin=margin)
 
 
 def _sketch_of(run: Run) -> Sketch:
