@@ -1,11 +1,14 @@
 """What keyframes given to a model cost: LTX appends their tokens, VACE has them in its own input.
 
-The networks are wider than the tests' own, wide enough that time goes with the number of tokens. Run by
-`benchmarks.guidance --model ltx` and `--model vace`.
+Where LTX is given only what the edits of a keyframe touch, that is as much of it as in the sandbox's
+validation scenes, measured on the grid of the preset home. The networks are wider than the tests' own, wide
+enough that time goes with the number of tokens. Run by `benchmarks.guidance --model ltx` and `--model vace`.
 """
 
 from __future__ import annotations
 
+import math
+import statistics
 import tempfile
 from dataclasses import replace
 from functools import partial
@@ -13,19 +16,28 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from PIL import Image
+from torch import Tensor
 
 from benchmarks.timed import busy_plan, medians, step_of
+from physplan.evaluation.sandbox.scenes import Setting
+from physplan.perception import Evidence, KeyframeEvidence
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.defaults import with_defaults
+from physplan.pipeline.keyframe_places import place_of_edits
 from physplan.pipeline.sampling import unguided_clocks
+from physplan.sandbox.world.phenomena import scene
 from physplan.sketch import make_sketch
 from physplan.sketch.sampling import sketch_start
-from physplan.video.given import GivenFrame
+from physplan.video.given import GivenFrame, touched
 from physplan.video.loading import LoadOptions, load_video_model
 from physplan.video.protocol import Conditioning, VideoModel
 
 GIVEN = {"ltx": "ltx095", "vace": "wan_vace"}
+SCENES = range(300, 340)  # of the validation split
+CELL, TINY_CELL = 32, 8  # pixels of a token of the real LTX and of the tests' own
 
 
 def keyframed(name: str, folder: Path) -> tuple[VideoModel, dict[str, Any]]:
@@ -63,6 +75,40 @@ def without_keyframes(conditioning: Conditioning) -> Conditioning:
     )
 
 
+def share_of_tokens(scenes: range = SCENES) -> float:
+    """Of a keyframe's tokens in `home`, the mean share that is given where the edits are."""
+    home, sandbox = (with_defaults(load_config(name)) for name in ("home", "sandbox"))
+    size = (home.video.height or 0, home.video.width or 0)
+    shares = []
+    for number in scenes:
+        chain, evidence = Setting(scene=scene("validation", number), config=sandbox).drawn(level=1)
+        seen = Evidence(
+            first=enlarged(evidence.first, size),
+            keyframes=tuple(enlarged(frame, size) for frame in evidence.keyframes),
+        )
+        for event in range(len(chain.events)):
+            where = place_of_edits(chain, seen, event, margin=home.editor.check.margin)
+            cells = None if where is None else touched(where, (size[0] // CELL, size[1] // CELL))
+            shares.append(1.0 if cells is None else float(cells.float().mean()))
+    return statistics.mean(shares)
+
+
+def enlarged(frame: KeyframeEvidence, size: tuple[int, int]) -> KeyframeEvidence:
+    """Only what places are made of: masks, and a depth map of their size."""
+
+    def resized(values: Tensor) -> Tensor:
+        return F.interpolate(values[None, None].float(), size)[0, 0]
+
+    masks = {name: resized(mask) > 0 for name, mask in frame.masks.items()}
+    return replace(frame, masks=masks, depth=resized(frame.depth))
+
+
+def in_part(given: GivenFrame, share: float, cells: int) -> GivenFrame:
+    """A keyframe given in at least this share of its cells x cells tokens: rows from the top."""
+    where = torch.arange(cells**2).view(cells, cells) < math.ceil(share * cells**2)
+    return replace(given, where=where)
+
+
 def measure_given(name: str, rounds: int, steps: int = 50) -> None:
     """A video with three keyframes given to the model over an unguided one, from medians of parts."""
     with tempfile.TemporaryDirectory() as folder:
@@ -72,17 +118,21 @@ def measure_given(name: str, rounds: int, steps: int = 50) -> None:
         keyframes = [GivenFrame(frame=last * k // 3, image=picture) for k in (1, 2, 3)]
         chain, evidence = busy_plan(3, size["num_frames"], (size["height"], size["width"]))
         sketch = make_sketch(chain, evidence)
+        wanted: dict[str, list[GivenFrame]] = {"unguided": [], "given": keyframes}
+        if name == "ltx":
+            share = share_of_tokens()
+            wanted["in part"] = [in_part(one, share, size["height"] // TINY_CELL) for one in keyframes]
         prepared = {
             row: model.prepare(
                 image=picture,
-                keyframes=given,
+                keyframes=frames,
                 prompt="a ball rolls",
                 num_inference_steps=steps,
                 guidance_scale=3.0,
                 generator=torch.Generator().manual_seed(0),
                 **size,
             )
-            for row, given in (("unguided", []), ("given", keyframes))
+            for row, frames in wanted.items()
         }
         if name == "ltx":
             prepared["taken away"] = without_keyframes(prepared["given"])
@@ -90,18 +140,23 @@ def measure_given(name: str, rounds: int, steps: int = 50) -> None:
         runs["sketch"] = partial(sketch_start, model, prepared["given"], sketch)
         median = medians(runs, rounds)
     first = unguided_clocks(Config(), model.name, conditioned=True).steps(steps)[0]
-    rows = {"conditioned": (0, steps), "from the sketch, the family's clocks": (first, steps)}
+    rows = {
+        "whole keyframes": ("given", 0, steps),
+        "whole, from the sketch, family's clocks": ("given", first, steps),
+    }
     if name == "ltx":
         own = unguided_clocks(load_config("home"), model.name, conditioned=True).steps(steps)[0]
         rows |= {
-            "from the sketch, the clocks of home": (own, steps),
-            "given for a third of the steps": (0, steps // 3),
-            "given for half of the steps": (0, steps // 2),
-            "given for half, from the sketch": (first, steps // 2),
+            f"where the edits are ({share:.2f} of them)": ("in part", 0, steps),
+            "the same from the sketch, home's clocks": ("in part", own, steps),
+            "whole, from the sketch, home's clocks": ("given", own, steps),
+            "whole, for a third of the steps": ("given", 0, steps // 3),
+            "whole, for half of the steps": ("given", 0, steps // 2),
+            "whole, for half, from the sketch": ("given", first, steps // 2),
         }
     print(f"\n{name}, {size['num_frames']} frames, three keyframes given, over unguided, {rounds} rounds")
     print("one part, ms: " + ", ".join(f"{row} {1e3 * seconds:.0f}" for row, seconds in median.items()))
-    for row, (begin, until) in rows.items():
-        total = (until - begin) * median["given"] + (steps - until) * median.get("taken away", 0.0)
+    for row, (given, begin, until) in rows.items():
+        total = (until - begin) * median[given] + (steps - until) * median.get("taken away", 0.0)
         total += median["sketch"] if begin else 0.0
-        print(f"{row:40}{total / (steps * median['unguided']):.2f}")
+        print(f"{row:42}{total / (steps * median['unguided']):.2f}")

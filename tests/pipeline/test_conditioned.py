@@ -126,7 +126,7 @@ def test_a_conditioned_sampling_that_was_cut_off_goes_on_to_the_bit(
 
 
 def test_where_keyframes_count_is_one_of_two_and_decides_the_latents() -> None:
-    with pytest.raises(PhysPlanError, match="conditioned.where is 'somewhere'. Did you mean 'everywhere'"):
+    with pytest.raises(PhysPlanError, match=r"conditioned\.where is 'somewhere'\. Did you"):
         override(Config(), "conditioned.where", "somewhere")
     whole = override(Config(), "conditioned.where", "everywhere")
     inputs = Inputs(image="0" * 64, prompt="a ball rolls")

@@ -93,10 +93,9 @@ def edited_region(
         ]
         region |= torch.stack(places).any(0) if places else torch.ones_like(region)
     reach = round(margin * max(height, width))
+    # Rows, then columns: a square at once looks at every pixel of it, a second for a large picture.
     tall = F.max_pool2d(region[None].float(), (2 * reach + 1, 1), stride=1, padding=(reach, 0))
-    return (
-        F.max_pool2d(tall, (1, 2 * reach + 1), stride=1, padding=(0, reach))[0] > 0
-    )  # not all at once: slow
+    return F.max_pool2d(tall, (1, 2 * reach + 1), stride=1, padding=(0, reach))[0] > 0
 
 
 def _edited(chain: EventChain, event: int) -> list[str]:

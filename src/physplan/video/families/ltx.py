@@ -90,10 +90,10 @@ def without_padding(text: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
     With keyframes the library pads to twice as many tokens.
     """
-    if mask.is_meta:  # where nothing can be counted, all of it is
+    seen = mask.bool().any(dim=0)
+    if mask.is_meta or not seen.any():  # on shapes alone nothing can be left out
         return text, mask
-    longest = max(1, int(mask.sum(dim=1).max()))
-    return text[:, :longest], mask[:, :longest]
+    return text[:, seen], mask[:, seen]
 
 
 def blank_words(pipe: Any) -> EncodeWords:
@@ -204,7 +204,7 @@ class LTX(FamilyModel):
         """The places, in the row of all tokens, of those that the network sees; None: all."""
         grid = (height // self.patch[0], width // self.patch[0])
         seen = torch.ones(run.layout.num_latents // self.patch[1], *grid, dtype=torch.bool)
-        for latent, given in zip(seen, run.keyframes, strict=False):  # keyframes are in front
+        for latent, given in zip(seen[: len(run.keyframes)], run.keyframes, strict=True):
             if given.where is not None:
                 latent.copy_(touched(given.where, grid))
         return None if seen.all() else seen.flatten().nonzero()[:, 0].to(self.device)
