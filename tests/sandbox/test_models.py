@@ -99,7 +99,7 @@ def test_the_two_networks_take_turns_at_the_noise_that_is_theirs(model: SandboxV
     sample(model, prepared(model, steps=10))
     for hook in hooks:
         hook.remove()
-    assert asked == ["outline"] * 4 + ["drawing"] * 6  # the first steps are 999, 899, 799, 699 and 599
+    assert asked == ["outline"] * 6 + ["drawing"] * 4  # the steps are 999, 899 ... 599, 499 and 399
 
 
 def test_an_outline_is_the_mean_of_its_block_and_leaves_the_picture_alone() -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from diffusers import CogVideoXDDIMScheduler
 from diffusers.video_processor import VideoProcessor
+from PIL.Image import Image
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast, T5EncoderModel
 
@@ -19,6 +22,7 @@ from physplan.sandbox.models.autoencoder import CELL, FrameAutoencoder
 from physplan.sandbox.models.copying import STRIDE
 from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.drawing import DrawingNet
+from physplan.sandbox.models.lots import draw_lot
 from physplan.sandbox.models.outline import BLOCK, MUCH, QUIETER, OutlineNet, enlarge, shrink
 from physplan.sandbox.models.text import encode_prompts
 from physplan.sandbox.world.render import FRAMES
@@ -129,6 +133,7 @@ class SandboxVideo(FamilyModel):
                 "text": self.encode_text(prompts).to(self.device),
                 "picture": picture,
                 "blocks": self.codec.blocks(picture),
+                "lots": lot_for(run.image, latents)[None].to(self.device),
             },
         )
 
@@ -169,6 +174,7 @@ class SandboxVideo(FamilyModel):
             self.codec.outlines,
             torch.full((batch,), alpha, device=noisy.device),
             torch.full((batch,), sigma, device=noisy.device),
+            conditioning.inputs["lots"].expand(batch, -1),
         )
         return enlarge(found)
 
@@ -186,3 +192,9 @@ class SandboxVideo(FamilyModel):
             torch.full((frames,), conditioning.noise.sigma(n), device=noisy.device),
         )
         return found.transpose(0, 1)[None]
+
+
+def lot_for(picture: Image, noise: Tensor) -> Tensor:
+    """What chance decides in a video: the same for the same picture and noise, and no other draw moves."""
+    seen = (picture.tobytes(), noise.contiguous().numpy().tobytes())
+    return draw_lot(np.random.default_rng([zlib.crc32(part) for part in seen]))

@@ -19,13 +19,15 @@ from diffusers.models.embeddings import get_timestep_embedding
 from diffusers.models.modeling_utils import ModelMixin
 from torch import Tensor, nn
 
+from physplan.sandbox.models import lots
 from physplan.sandbox.models.copying import Copier, cutter, pairs, places_of_cells
 from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.layers import LEVELS, Told, zeroed
 
 BLOCK = 2  # cells per side, and frames
 QUIETER = BLOCK**-1.5  # of the noise, in the mean of a block
-MUCH = 600  # noise steps from this one on are the outline's
+LOUD = 4.0  # so much faster what lots mean is learnt than all else
+MUCH = 420  # noise steps from this one on are the outline's
 
 
 def shrink(latents: Tensor) -> Tensor:
@@ -58,7 +60,8 @@ class OutlineNet(ModelMixin, ConfigMixin):
         super().__init__()
         self.level = nn.Sequential(nn.Linear(LEVELS, LEVELS), nn.SiLU(), nn.Linear(LEVELS, LEVELS))
         self.words = nn.Linear(tokens * text_width, LEVELS)
-        shown = drawn * (moments + BLOCK**2) + 2
+        self.chance = Chance(tokens * text_width, width)
+        shown = drawn * (moments + BLOCK**2) + 4
         self.enter = nn.Conv2d(shown, width, 3, padding=1)
         self.residuals = nn.ModuleList(Told(width) for _ in range(depth))
         self.copier = Copier(width, drawn, moments=moments)
@@ -78,15 +81,19 @@ class OutlineNet(ModelMixin, ConfigMixin):
         spread: Spread,
         alpha: Tensor,
         sigma: Tensor,
+        drawn_lots: Tensor,
     ) -> Tensor:
         """From shrunken noisy departures [B, C, k, h, w], the picture's latent [B, C, 2h, 2w], its blocks
-        [B, C, rows, columns], the noise step, the words [B, tokens, channels], and alpha and sigma [B]."""
+        [B, C, rows, columns], the noise step, the words [B, tokens, channels], alpha and sigma [B], and what
+        chance decided [B, numbers] (`physplan.sandbox.models.lots`)."""
         level = self.level(get_timestep_embedding(timesteps, LEVELS, flip_sin_to_cos=True).to(noisy.dtype))
-        told = level + self.words(text.flatten(1))
+        of_all, of_cells = self.chance(text.flatten(1), drawn_lots)
+        told = level + self.words(text.flatten(1)) + of_all
         wide_alpha, wide_sigma = (x.view(-1, 1, 1, 1, 1) for x in (alpha, sigma))
         shown = (spread.inn(wide_alpha, wide_sigma) * noisy).flatten(1, 2)
         places = places_of(noisy.shape[-1]).to(noisy).expand(len(noisy), -1, -1, -1)
-        x = self.enter(torch.cat([shown, F.pixel_unshuffle(picture, BLOCK), places], dim=1))
+        still = torch.cat([F.pixel_unshuffle(picture, BLOCK), places], dim=1)
+        x = self.enter(torch.cat([shown, still, columns_of(drawn_lots, places)], dim=1)) + of_cells
         for block in self.residuals[: self.config.asks_after]:
             x = block(x, told)
         start = F.avg_pool2d(picture, BLOCK)[:, :, None]
@@ -104,8 +111,28 @@ class OutlineNet(ModelMixin, ConfigMixin):
         seen = torch.cat(
             [shown.unflatten(1, (-1, noisy.shape[2])), first, *(copies - start[:, None]).unbind(1)], 1
         )
-        still = torch.cat([F.pixel_unshuffle(picture, BLOCK), places], dim=1)
         return first + spread.scale * self.retouch(seen, still, told)
+
+
+class Chance(nn.Module):
+    """What a lot means depends on the words: a number is another outcome for ice than for a ball. So what is
+    read of both is multiplied; beside so many words a few numbers would not be heard."""
+
+    def __init__(self, text_width: int, width: int, hidden: int = 256) -> None:
+        super().__init__()
+        self.words = nn.Linear(text_width, hidden)
+        self.lots = nn.Linear(lots.ABOUT, hidden)
+        nn.init.normal_(self.lots.weight)
+        self.both = nn.Linear(hidden, hidden)
+        self.of_all = zeroed(nn.Linear(hidden, LEVELS))
+        self.of_cells = zeroed(nn.Linear(hidden, width))
+
+    def forward(self, text: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
+        """What all blocks are told [B, levels], and what is added to every cell [B, width, 1, 1]; nothing
+        of a lot that is not known."""
+        known = LOUD * drawn[:, :1]
+        read = F.silu(self.both(F.silu(self.words(text)) * self.lots(drawn[:, : lots.ABOUT])))
+        return known * self.of_all(read), (known * self.of_cells(read))[:, :, None, None]
 
 
 class Retouch(nn.Module):
@@ -133,6 +160,13 @@ class Retouch(nn.Module):
             in_time = F.silu(x).unflatten(0, (batch, moments)).transpose(1, 2).flatten(3)
             x = x + passing(in_time).transpose(1, 2).reshape_as(x)
         return self.leave(F.silu(x)).float().unflatten(0, (batch, moments)).transpose(1, 2)
+
+
+def columns_of(drawn: Tensor, places: Tensor) -> Tensor:
+    """[B, 2, h, w]: where a lot names a column, a one and how far each cell is from it."""
+    column, named = (x[:, None, None, None] for x in (drawn[:, -1], drawn[:, -1] != 0))
+    far = places[:, 1:] - column
+    return torch.cat([torch.ones_like(far), far], dim=1) * named
 
 
 def places_of(side: int) -> Tensor:

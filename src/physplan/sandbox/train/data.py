@@ -11,14 +11,15 @@ from pathlib import Path
 import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
+from torch import Tensor
 from tqdm import tqdm
 
+from physplan.sandbox.models.lots import MEDDLED, lot_of
 from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.render import FRAMES, Clip
 from physplan.sandbox.world.scene import Meddling, Scene
 
 PLAUSIBLE = 0.30  # share of the clips that show the plausible outcome
-MEDDLED = 0.35  # share of the clips in which a distractor changes
 
 
 def draw_clip(index: int, *, split: str = "train") -> tuple[Scene, str, Meddling | None, int]:
@@ -36,6 +37,12 @@ def training_clip(index: int, *, split: str = "train") -> tuple[Clip, str]:
     """The clip and its prompt."""
     chosen, outcome, meddling, take = draw_clip(index, split=split)
     return chosen.render(outcome, take=take, meddling=meddling), chosen.prompt
+
+
+def clip_lot(index: int, *, split: str = "train") -> Tensor:
+    """What chance decided in clip `index`."""
+    chosen, outcome, meddling, take = draw_clip(index, split=split)
+    return lot_of(chosen, outcome, chosen.take(take), meddling, np.random.default_rng([8, index]))
 
 
 def _frames(index: int) -> tuple[NDArray[np.uint8], str]:

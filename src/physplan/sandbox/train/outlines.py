@@ -19,7 +19,7 @@ from physplan.sandbox.models.autoencoder import FrameAutoencoder
 from physplan.sandbox.models.copying import STRIDE
 from physplan.sandbox.models.outline import shrink
 from physplan.sandbox.train.autoencoder import to_input
-from physplan.sandbox.train.data import frame_stream
+from physplan.sandbox.train.data import clip_lot, frame_stream
 
 TOGETHER = 500  # clips per file
 
@@ -32,6 +32,7 @@ class Outlines:
     pictures: Tensor  # [N, C, 2h, 2w]: the first frame's latent
     blocks: Tensor  # [N, C, rows, columns]: the first frame's, to copy from
     prompts: list[str]
+    lots: Tensor  # [N, numbers]: what chance decided (`physplan.sandbox.models.lots`)
 
     def __len__(self) -> int:
         return len(self.prompts)
@@ -39,7 +40,7 @@ class Outlines:
 
 def outlines_of(folder: Path, count: int, frozen: FrameAutoencoder) -> Outlines:
     """Of the first `count` training clips; what was made before, by this autoencoder, is read."""
-    place = folder / f"outlines-{fingerprint(frozen)}"
+    place = folder / f"outlines-and-lots-{fingerprint(frozen)}"
     place.mkdir(parents=True, exist_ok=True)
     parts: list[Outlines] = []
     for start in tqdm(range(0, count, TOGETHER), desc="rendering and encoding clips"):
@@ -54,6 +55,7 @@ def outlines_of(folder: Path, count: int, frozen: FrameAutoencoder) -> Outlines:
         torch.cat([part.pictures for part in parts]),
         torch.cat([part.blocks for part in parts]),
         [prompt for part in parts for prompt in part.prompts],
+        torch.cat([part.lots for part in parts]),
     )
 
 
@@ -67,7 +69,8 @@ def encoded(start: int, count: int, frozen: FrameAutoencoder) -> Outlines:
         pictures.append(clean[:, :, 0].half())
         blocks.append(frozen.blocks(video[:1], STRIDE).half())
         prompts.append(prompt)
-    return Outlines(torch.cat(departures), torch.cat(pictures), torch.cat(blocks), prompts)
+    drawn = torch.stack([clip_lot(index) for index in range(start, start + count)])
+    return Outlines(torch.cat(departures), torch.cat(pictures), torch.cat(blocks), prompts, drawn)
 
 
 def fingerprint(frozen: FrameAutoencoder) -> str:

@@ -25,10 +25,12 @@ from physplan.sandbox.train.loop import StepLoss, TrainConfig, train
 from physplan.sandbox.train.outlines import outlines_of
 from physplan.sandbox.world.phenomena import PHENOMENA
 
-OUTLINE = TrainConfig(steps=20_000, learning_rate=8e-4, batch=32, warmup=100, ema=0.998, bf16=True)
+OUTLINE = TrainConfig(steps=20_000, learning_rate=4e-4, batch=32, warmup=100, ema=0.998, bf16=True)
 DRAWING = TrainConfig(steps=20_000, learning_rate=1e-3, batch=48, warmup=100, ema=0.998, bf16=True)
 ENDS, ENDING = 0.15, 4  # share of the moments that are of the last frames, which lack neighbours; how many
 NO_WORDS = 0.12  # share of the clips trained without their prompt, for classifier-free guidance
+NO_LOTS = 0.3  # share of the clips of which it is not told what chance decided: the noise shows it, then
+HIDDEN = 0.4  # share of the outlines learnt under so much noise that little is seen
 OVERLAP = 60  # noise steps that each denoiser learns beyond those where it is asked
 PER_PICTURE = 4  # frames of one clip that are learnt from at once
 BLURRED, HANDED = 0.4, 180  # share that is blurred as outlines are, and how far below their level
@@ -89,12 +91,13 @@ def outline_loss(
     abar: Tensor,
     steps: Tensor,
     spread: Spread,
+    lots: Tensor,
 ) -> Tensor:
     """Of whole clips: shrunken departures [B, C, k, h, w] from pictures [B, C, 2h, 2w]."""
     alpha, sigma = abar[steps].sqrt(), QUIETER * (1 - abar[steps]).sqrt()
     wide = sigma.view(-1, 1, 1, 1, 1)
     noisy = alpha.view(-1, 1, 1, 1, 1) * departure + wide * torch.randn_like(departure)
-    guess = denoiser(noisy, picture, blocks, steps, text, spread, alpha, sigma)
+    guess = denoiser(noisy, picture, blocks, steps, text, spread, alpha, sigma, lots)
     return departure_loss(guess, departure, spread, wide)
 
 
@@ -164,6 +167,13 @@ def noise_steps(batch: int, low: int, high: int, rng: np.random.Generator) -> Te
     return torch.from_numpy((low + levels * (high - low)).astype(np.int64))
 
 
+def outline_steps(batch: int, rng: np.random.Generator) -> Tensor:
+    """A share of them where noise hides nearly all, and a clip has to be inferred."""
+    steps = noise_steps(batch, MUCH - OVERLAP, 1000, rng)
+    hidden = torch.from_numpy(rng.random(batch) < HIDDEN)
+    return torch.where(hidden, 1000 - (1000 - steps) // 4, steps).clamp(max=999)
+
+
 def learn_drawing(
     denoiser: DrawingNet, frozen: FrameAutoencoder, folder: Path, clips: int, config: TrainConfig
 ) -> StepLoss:
@@ -190,14 +200,15 @@ def learn_outline(
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
         chosen = rng.choice(len(seen), config.batch, replace=False)
-        parts = (seen.departures, seen.pictures, seen.blocks)
-        departure, picture, blocks = (part[torch.from_numpy(chosen)].float() for part in parts)
+        parts = (seen.departures, seen.pictures, seen.blocks, seen.lots)
+        departure, picture, blocks, lots = (part[torch.from_numpy(chosen)].float() for part in parts)
+        lots = lots * torch.from_numpy(rng.random((len(chosen), 1)) >= NO_LOTS)
         named = np.where(rng.random(len(chosen)) < NO_WORDS, 0, prompts[chosen])
         text, steps = (
             embeddings[torch.from_numpy(named)],
-            noise_steps(config.batch, MUCH - OVERLAP, 1000, rng),
+            outline_steps(config.batch, rng),
         )
-        return outline_loss(denoiser, departure, picture, blocks, text, abar, steps, spread)
+        return outline_loss(denoiser, departure, picture, blocks, text, abar, steps, spread, lots)
 
     return loss_at
 

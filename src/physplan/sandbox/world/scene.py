@@ -115,13 +115,14 @@ class Scene:
     def name(self) -> str:
         return f"{self.split}-{self.index:04d}-{self.phenomenon.name}-{self.variant}"
 
+    def take(self, number: int) -> Take:
+        rng = np.random.default_rng([SPLITS[self.split], self.index, number, zlib.crc32(b"take")])
+        return Take.numbered(number, rng)
+
     def sprites(
         self, outcome: str | None = None, *, take: int = 0, meddling: Meddling | None = None
     ) -> list[Sprite]:
-        rng = np.random.default_rng([SPLITS[self.split], self.index, take, zlib.crc32(b"take")])
-        played = self.phenomenon.play(
-            self.variant, outcome or self.plausible, self.layout, Take.numbered(take, rng)
-        )
+        played = self.phenomenon.play(self.variant, outcome or self.plausible, self.layout, self.take(take))
         others = [
             meddling.of(s) if meddling and meddling.target == k else s for k, s in self.distractors.items()
         ]
