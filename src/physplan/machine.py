@@ -177,7 +177,7 @@ def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missi
         yield Missing("memory", f"{needs.memory_gb:.0f} GB of memory", f"this machine has {memory:.1f} GB")
     if gpu_memory < needs.gpu_memory_gb:
         has = f"the largest here has {gpu_memory:.1f} GB" if gpu_memory else "there is none here"
-        yield Missing("gpu", f"a CUDA GPU with {needs.gpu_memory_gb:.0f} GB", has)
+        yield Missing("gpu", f"a CUDA GPU with {needs.gpu_memory_gb:g} GB", has)
 
 
 # Most first: what its videos are expected to be like. A card cannot be fetched, a key or a server can.

@@ -9,11 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.scenes import melting_chain
 
 import melting
+from physplan import machine
+from physplan.presets import PRESETS
 
 PROMPT = ["--prompt", melting.PROMPT]
 GENERATE = ["generate", "--image", "ice.png", *PROMPT]
+FEW_BITS = ["--set", "video.quantisation=fp8-storage", "--set", "runtime.offload=group"]
 CASES = {
     "a wrong path": (["generate", "--image", "nowhere.png", *PROMPT], "There is no image at nowhere.png"),
     "a wrong plan": ([*GENERATE, "--plan", "nowhere.json"], "nowhere.json cannot be read"),
@@ -29,6 +33,32 @@ CASES = {
     ),
     "a size the sandbox cannot make": ([*GENERATE, "--num-frames", "49"], "33 frames of 96 x 96"),
     "a missing device": ([*GENERATE, "--device", "cuda:1"], "There is no CUDA device here"),
+    "a missing server for a plan": (
+        ["plan", "--image", "ice.png", *PROMPT, "--preset", "home"],
+        "lacks a server at http://localhost:9/v1",
+    ),
+    "an eta that the library ignores": (
+        [*GENERATE, "--preset", "paper", "--set", "video.eta=0.5"],
+        "The eta of cogvideox-5b must be 0",
+    ),
+    "an offload without a card": (
+        [*GENERATE, "--preset", "paper", "--device", "cpu", "--set", "runtime.offload=model"],
+        "on the CPU, use offload none",
+    ),
+    "few bits that are to rest elsewhere": (
+        [*GENERATE, "--preset", "paper", *FEW_BITS],
+        "Quantised weights stay on the device",
+    ),
+    "a report of no run": (["report", "nowhere"], "nowhere is no folder of a run"),
+    "a verdict by no plan": (["verify", "x.mp4", "--plan", "no.json", "--image", "ice.png"], "no.json"),
+    "a misspelt method of a study": (
+        ["evaluate", "sandbox", "--methods", "physplam"],
+        "Did you mean 'physplan'?",
+    ),
+    "a misspelt setting of a study": (
+        ["evaluate", "sandbox", "--set", "video.frames=3"],
+        "Did you mean 'num_frames'?",
+    ),
 }
 SCRIPT = """
 import json, sys
@@ -71,8 +101,26 @@ def test_each_gets_one_sentence(answers: tuple[dict[str, object], list[str], Pat
 
 
 def test_all_that_is_missing_is_listed_at_once(answers: tuple[dict[str, object], list[str], Path]) -> None:
-    (line,) = [line for line in answers[1] if "This run cannot begin here" in line and "GEMINI" in line]
-    assert "GB of memory for cogvideox-5b" in line or "CUDA" in line
+    line = answers[1][list(CASES).index("a missing key")]
+    assert "GEMINI_API_KEY" in line
+    needed = PRESETS["paper"].gpu_memory_gb
+    assert f"{needed:g} GB of memory for the preset paper" in line or machine.memory_gb() >= needed
+
+
+def test_a_verdict_on_a_video_that_is_not_there_is_answered_before_anything_is_loaded(tmp_path: Path) -> None:
+    melting.draw(tmp_path / "ice.png")
+    melting_chain().save(tmp_path / "plan.json")
+    arguments = ["verify", "no.mp4", "--plan", "plan.json", "--image", "ice.png"]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, json.dumps([arguments, [*arguments, "--preset", "papr"]])],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.splitlines()[0] == "physplan: There is no video no.mp4."
+    assert "Did you mean 'paper'?" in done.stderr
+    assert json.loads(done.stdout) == {"codes": [2, 2], "loaded": []}
 
 
 def test_a_refusal_leaves_nothing_behind(answers: tuple[dict[str, object], list[str], Path]) -> None:

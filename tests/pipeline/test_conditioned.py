@@ -187,6 +187,37 @@ def test_a_model_that_takes_no_keyframes_is_refused_before_anything_is_paid(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("model", "folder", "wrong", "told"),
+    [
+        ("cogvideox-5b", "cogvideox", {"video.eta": 0.5}, "The eta of cogvideox must be 0"),
+        ("wan2.2-a14b", "wan22", {"video.use_dynamic_cfg": True}, "no dynamic classifier-free guidance"),
+        ("wan2.2-a14b", "wan22", {"video.quantisation": "{gguf}"}, "this model has two"),
+        ("cogvideox-5b", "cogvideox", {"video.quantisation": "{gguf}"}, "reads no GGUF file"),
+    ],
+)
+def test_what_a_folders_model_would_refuse_is_refused_before_anything_is_paid(
+    model: str,
+    folder: str,
+    wrong: dict[str, Any],
+    told: str,
+    models: Path,
+    gemini: GeminiServer,
+    ice: Path,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "some.gguf").write_bytes(bytes(4_000_000))
+    given = {
+        name: value.format(gguf=tmp_path / "some.gguf") if isinstance(value, str) else value
+        for name, value in wrong.items()
+    }
+    pp = PhysPlan.from_preset(recipe(models, gemini.url, model, folder), **given)
+    with pytest.raises(PhysPlanError, match=told):
+        pp.generate(ice, PROMPT, output_dir=tmp_path / "run")
+    assert not gemini.asked
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_what_is_said_of_a_published_model_is_what_it_takes(name: str) -> None:
     preset = PUBLISHED[name]

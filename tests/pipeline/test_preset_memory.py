@@ -80,6 +80,29 @@ def test_a_card_that_is_too_small_is_named_with_everything_else_that_lacks(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("card", [0.0, 12.0])
+def test_memory_for_the_editors_weights_is_named_with_everything_else_that_lacks(
+    card: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(machine, "gpus", lambda: [{"name": "a card", "memory_gb": card}] * bool(card))
+    monkeypatch.setattr(machine, "memory_gb", lambda: 16.0)
+    monkeypatch.setattr(machine, "answers", lambda url: False)
+    with pytest.raises(PhysPlanError) as refused:
+        PhysPlan.from_preset("home").generate(PHOTOGRAPH, "the cup tips over", output_dir=tmp_path / "run")
+    told = str(refused.value)
+    assert "a server at" in told
+    assert "40 GB of memory for the preset home (this machine has 16.0" in told
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if PRESETS[name].stages])
+def test_the_gpu_that_doctor_finds_missing_has_the_presets_one_figure(name: str) -> None:
+    found = machine.missing(PRESETS[name], memory=1e3, gpu_memory=0.0)
+    assert [item.what for item in found if item.kind == "gpu"] == [
+        f"a CUDA GPU with {PRESETS[name].gpu_memory_gb} GB"
+    ]
+
+
 def test_every_folder_that_is_not_there_is_named_before_anything_is_loaded(tmp_path: Path) -> None:
     gone = str(tmp_path / "gone")
     wrong = {"video.source": gone, "perception.depth.options": {"source": f"{gone}/depth"}}

@@ -116,6 +116,7 @@ def _plan(args: argparse.Namespace) -> int:
     from physplan.graph import GraphError
     from physplan.pipeline.backends import Backends
     from physplan.pipeline.planning import make_plan
+    from physplan.pipeline.requirements import require_to_plan
     from physplan.pipeline.sketches import check_sketch_name
     from physplan.reasoning import PlanRecord
     from physplan.reasoning.picture import Picture
@@ -138,6 +139,8 @@ def _plan(args: argparse.Namespace) -> int:
     frame, _ = fit_picture(picture.image, width=video.width or 0, height=video.height or 0, mode=video.fit)
     calls = Path(args.calls or output.with_suffix(".calls"))
     unfinished = output.with_suffix(".unfinished.json")
+    if not calls.exists():  # stored answers may be enough
+        require_to_plan(config, drawn=bool(sketches))
     record, backends = PlanRecord(), Backends(config)
     try:
         chain = make_plan(

@@ -25,8 +25,11 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from physplan.foreign import plain
-    from physplan.report import write_report
-    from physplan.runs import RunFolder
+    from physplan.runs import RunFolder, layout
 
-    print(f"The report is {plain(write_report(RunFolder(args.run_folder)))}")
+    folder = RunFolder(args.run_folder)
+    layout.require_run(folder.path)  # before what draws it is loaded
+    from physplan.report import write_report
+
+    print(f"The report is {plain(write_report(folder))}")
     return 0

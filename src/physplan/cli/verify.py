@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
+
+from physplan.errors import PhysPlanError
 
 _EXAMPLES = """\
 examples:
@@ -37,32 +40,42 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pathlib import Path
-
     from physplan.graph import EventChain
+    from physplan.pipeline.config_loading import load_config
+    from physplan.pipeline.defaults import with_defaults
+    from physplan.reasoning.picture import Picture
+
+    # What is wrong is said before torch is loaded.
+    chain, picture = EventChain.load(args.plan), Picture.of(args.image).image
+    config = with_defaults(load_config(args.preset))
+    _check_files(Path(args.video), args.evidence)
     from physplan.keyframes.framing import fit
     from physplan.perception import Evidence
     from physplan.pictures import to_tensor
     from physplan.pipeline.backends import Backends
-    from physplan.pipeline.config_loading import load_config
-    from physplan.pipeline.defaults import with_defaults
-    from physplan.reasoning.picture import Picture
     from physplan.verify import verify_video
     from physplan.video.files import read_video
 
-    chain = EventChain.load(args.plan)
-    picture = Picture.of(args.image).image
     frames = read_video(Path(args.video)).frames
     evidence = Evidence.load(args.evidence) if args.evidence else None
     verdict = verify_video(
         chain,
         frames,
-        perception=Backends(with_defaults(load_config(args.preset))),
+        perception=Backends(config),
         first_frame=to_tensor(fit(picture, judged_size(picture.size, (frames.shape[-1], frames.shape[-2])))),
         evidence=evidence,
     )
     _print(verdict, as_json=args.json)
     return 0 if verdict.verdict == "holds" else 1
+
+
+def _check_files(video: Path, evidence: str | None) -> None:
+    from physplan.video.opened import open_video
+
+    if not video.is_dir():
+        open_video(video).close()
+    if evidence is not None and not Path(evidence).is_file():
+        raise PhysPlanError(f"There is no evidence {evidence}: give a run's evidence.safetensors.")
 
 
 def judged_size(picture: tuple[int, int], video: tuple[int, int]) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from physplan.reasoning.registry import REASONERS
 from physplan.runs import layout
 
 if TYPE_CHECKING:
-    from physplan.video.memory import MemoryEstimate
+    from physplan.video.memory import GradientMode, MemoryEstimate
 
 USUAL_EVENTS = 3
 
@@ -150,6 +150,11 @@ def preset_stages(run: Run) -> Mapping[str, float]:
     return needs.stages if same else {}
 
 
+def gradient_of(run: Run) -> GradientMode:
+    """Of the run's own method: Frame Guidance passes back through the denoiser whatever `guidance` does."""
+    return guidance_of(run.inputs.method, run.config).gradient if run.steered else "none"
+
+
 def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None:
     """None where that is nothing to speak of."""
     if "latents" not in run.stages:
@@ -157,7 +162,7 @@ def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None
     video = run.config.video
     needed = video_model(video.model).memory(
         video,
-        mode=run.config.guidance.gradient if run.steered else "none",
+        mode=gradient_of(run),
         checkpointing=run.config.runtime.checkpointing,
         events=events,
         keyframes=events if run.conditioned else 0,

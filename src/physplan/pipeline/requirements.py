@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -16,14 +16,14 @@ from physplan.machine import Missing
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
 from physplan.pipeline.config import Config
 from physplan.pipeline.defaults import check_device
-from physplan.pipeline.forecast import check_fits, preset_stages
+from physplan.pipeline.forecast import check_fits, gradient_of, preset_stages
 from physplan.pipeline.run import Run
 from physplan.pipeline.video_models import video_model
-from physplan.presets import WEIGHTS
+from physplan.presets import PRESETS, WEIGHTS
 from physplan.reasoning.registry import REASONERS
 from physplan.registry import Registry
 from physplan.runs import layout
-from physplan.video.back_ends import lacking
+from physplan.video.back_ends import check_rest, lacking
 from physplan.video.estimates import estimates
 
 
@@ -34,11 +34,21 @@ def require(run: Run, *, upto: layout.StageName | None = None) -> None:
     check_prompt(run, todo)
     if "latents" in todo:
         check_video(run)
-    if lacking := list(missing(run, todo)):
-        listed = "; ".join(f"{item.what} ({item.fix})" for item in lacking)
-        raise PhysPlanError(f"This run cannot begin here: it lacks {listed}.")
+    _refuse(missing(run, todo))
     if "latents" in todo:
         check_fits(run)
+
+
+def require_to_plan(config: Config, *, drawn: bool = False) -> None:
+    """The same for a plan alone, or with its keyframes."""
+    check_names(config)
+    todo: list[layout.StageName] = ["plan", "keyframes"] if drawn else ["plan"]
+    _refuse([*_of_callers(config, todo), *_of_weights(config, todo)])
+
+
+def _refuse(found: Iterable[Missing]) -> None:
+    if listed := "; ".join(f"{item.what} ({item.fix})" for item in found):
+        raise PhysPlanError(f"This run cannot begin here: it lacks {listed}.")
 
 
 def check_video(run: Run) -> None:
@@ -47,6 +57,25 @@ def check_video(run: Run) -> None:
     model.check_size(video)
     if run.conditioned:
         model.check_keyframes(video)
+    check_offload(run.config, differentiated=gradient_of(run) in ("exact", "fused"))
+
+
+def check_offload(config: Config, *, differentiated: bool) -> None:
+    """Refuse weights that would not be where they are needed."""
+    offload, choice = config.runtime.offload, config.video.quantisation
+    if choice is not None:
+        check_rest(choice, offload)
+    if offload != "model":
+        return
+    if config.runtime.device == "cpu":
+        raise PhysPlanError(
+            "Model offload moves weights between a GPU and the CPU: on the CPU, use offload none."
+        )
+    if differentiated:
+        raise PhysPlanError(
+            "With model offload the weights leave the device before a backward pass needs them: use offload"
+            " group or disk, or gradient mode direct."
+        )
 
 
 def check_names(config: Config) -> None:
@@ -78,21 +107,9 @@ def stages_to_do(run: Run, upto: layout.StageName | None = None) -> list[layout.
 def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
     """What can be known without loading anything."""
     config = run.config
-    callers: list[tuple[Registry, str, str | None]] = []
-    if "plan" in todo and run.plan is None:
-        callers.append((REASONERS, config.reasoner.name, config.reasoner.base_url))
-    if "keyframes" in todo and run.keyframes is None:
-        callers.append((EDITORS, config.editor.name, config.editor.base_url))
-    if not config.runtime.offline:
-        found = [item for caller in callers for item in _of_caller(*caller, config.runtime.allow_hosts)]
-        yield from dict.fromkeys(found)
-    named = [*hub_names(run, todo), *([config.video.source or ""] if "latents" in todo else [])]
-    yield from filter(None, (machine.no_folder(name) for name in dict.fromkeys(named) if name))
-    if "latents" in todo:
-        single = filter(None, asdict(config.video.files).values())
-        yield from filter(None, (machine.no_file(file) for file in single))
-    if not config.runtime.local_files_only:
-        yield from (machine.gated(name) for name in hub_names(run, todo) if machine.asks_for_access(name))
+    given: dict[layout.StageName, object] = {"plan": run.plan, "keyframes": run.keyframes}
+    yield from _of_callers(config, [stage for stage in todo if given.get(stage) is None])
+    yield from _of_weights(config, todo, steered=run.steered)
     if "latents" in todo and (choice := config.video.quantisation) is not None:
         for what, fix in lacking(choice, device=config.runtime.device):
             yield Missing("extra", what, fix)
@@ -104,19 +121,43 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
     on_gpu, stages = config.runtime.device.startswith("cuda"), preset_stages(run)
     if on_gpu and stages:
         yield from _card(run, max(stages.values()))
+    if stages:
+        yield from _beside(run, todo, {} if on_gpu else stages)
     elif "latents" in todo:
         yield from _memory(run)
 
 
-def hub_names(run: Run, todo: list[layout.StageName]) -> list[str]:
+def _of_callers(config: Config, todo: list[layout.StageName]) -> Iterator[Missing]:
+    callers: list[tuple[Registry, str, str | None]] = []
+    if "plan" in todo:
+        callers.append((REASONERS, config.reasoner.name, config.reasoner.base_url))
+    if "keyframes" in todo:
+        callers.append((EDITORS, config.editor.name, config.editor.base_url))
+    if not config.runtime.offline:
+        found = [item for caller in callers for item in _of_caller(*caller, config.runtime.allow_hosts)]
+        yield from dict.fromkeys(found)
+
+
+def _of_weights(config: Config, todo: list[layout.StageName], *, steered: bool = False) -> Iterator[Missing]:
+    """Folders and files that are not there, and what must be asked for on the hub."""
+    hub = hub_names(config, todo, steered=steered)
+    named = [*hub, *([config.video.source or ""] if "latents" in todo else [])]
+    yield from filter(None, (machine.no_folder(name) for name in dict.fromkeys(named) if name))
+    if "latents" in todo:
+        single = filter(None, asdict(config.video.files).values())
+        yield from filter(None, (machine.no_file(file) for file in single))
+    if not config.runtime.local_files_only:
+        yield from (machine.gated(name) for name in hub if machine.asks_for_access(name))
+
+
+def hub_names(config: Config, todo: list[layout.StageName], *, steered: bool) -> list[str]:
     """The weights on the hub that these stages load, as far as settings name them."""
-    config, parts = run.config, list[Mapping[str, Any]]()
-    seen = config.perception
+    parts, seen = list[Mapping[str, Any]](), config.perception
     if "keyframes" in todo:
         parts.append(config.editor.options)
     if {"keyframes", "evidence"} & set(todo):
         parts += [seen.segmenter.options, seen.depth.options]
-    if "latents" in todo and run.steered:
+    if "latents" in todo and steered:
         parts.append(seen.encoder.options)
     return [str(options[name]) for options in parts for name in WEIGHTS if name in options]
 
@@ -152,6 +193,17 @@ def _card(run: Run, needed: float) -> Iterator[Missing]:
         yield Missing("memory", f"a card with {needed:.1f} GB for the preset {preset}", fix)
 
 
+def _beside(run: Run, todo: list[layout.StageName], stages: Mapping[str, float]) -> Iterator[Missing]:
+    """Memory that is not a card's: for weights that rest there, and for all of a run without a card."""
+    preset, here = run.config.preset, machine.memory_gb()
+    draws = "keyframes" in todo and run.keyframes is None
+    resting = PRESETS[preset].memory_gb if draws else 0.0
+    needed = max([resting, *(stages.get(stage, 0.0) for stage in todo)])
+    if here < needed:
+        fix = f"this machine has {here:.1f}; physplan doctor names a preset for it"
+        yield Missing("memory", f"{needed:g} GB of memory for the preset {preset}", fix)
+
+
 def _memory(run: Run) -> Iterator[Missing]:
     """From the stored estimates, where the model is used as published; other sizes are estimated later."""
     video, own = run.config.video, video_model(run.config.video.model).values
@@ -160,8 +212,7 @@ def _memory(run: Run) -> Iterator[Missing]:
     changed = video.source is not None or video.quantisation is not None
     if known is None or changed or any(getattr(video, n) != own[n] for n in size):
         return
-    mode = run.config.guidance.gradient if run.steered else "none"
-    needed = min(known[mode].values())
+    needed = min(known[gradient_of(run)].values())
     devices = machine.gpus()
     number = int(run.config.runtime.device.partition(":")[2] or 0)
     here = (

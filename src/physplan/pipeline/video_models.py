@@ -30,7 +30,7 @@ class KnownVideoModel(Protocol):
     def values(self) -> Mapping[str, Any]: ...
 
     def check_size(self, video: VideoConfig) -> None:
-        """Refuse a size that is known to be impossible, before anything is loaded."""
+        """Refuse a size, or what the steps ignore, where that is known before anything is loaded."""
         ...
 
     def check_keyframes(self, video: VideoConfig) -> None:
@@ -68,7 +68,11 @@ class Published:
         return {name: getattr(self.model, name) for name in OWN_VALUES}
 
     def check_size(self, video: VideoConfig) -> None:
-        """The estimate of memory does: it runs the model on shapes."""
+        """Of the size, and of a folder, the estimate of memory does: it runs the model on shapes."""
+        if video.eta and video.source is None:
+            raise PhysPlanError(
+                f"The eta of {video.model} must be 0: the library's steps draw no noise and ignore it."
+            )
 
     def check_keyframes(self, video: VideoConfig) -> None:
         """Of a folder, the estimate of memory does."""
@@ -207,7 +211,13 @@ def _estimate(
 ) -> MemoryEstimate:
     from physplan.video.memory import estimate_folder, estimate_preset
 
-    size = {"height": video.height, "width": video.width, "num_frames": video.num_frames}
+    asked: dict[str, Any] = {
+        "height": video.height,
+        "width": video.width,
+        "num_frames": video.num_frames,
+        "eta": video.eta or 0.0,
+        "use_dynamic_cfg": bool(video.use_dynamic_cfg),
+    }
     if video.source is None or not Path(video.source).is_dir():
         return estimate_preset(
             PUBLISHED[video.model],
@@ -219,7 +229,7 @@ def _estimate(
             tiling=tiling,
             quantisation=video.quantisation,
             clip=clip,
-            **size,
+            **asked,
         )
     return estimate_folder(
         Path(video.source),
@@ -233,5 +243,5 @@ def _estimate(
         tiling=tiling,
         quantisation=video.quantisation,
         clip=clip,
-        **size,
+        **asked,
     )

@@ -29,12 +29,7 @@ class RunFiles:
 
     @cached_property
     def about(self) -> RunRecord:
-        try:
-            return layout.load_run(self.folder.path)
-        except OSError:
-            raise PhysPlanError(
-                f"{self.folder.path} is no folder of a run: give one that `physplan generate` made."
-            ) from None
+        return layout.require_run(self.folder.path)
 
     def has(self, stage: str) -> bool:
         return self.folder.record(stage) is not None

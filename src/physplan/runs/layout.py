@@ -104,6 +104,16 @@ def load_run(folder: Path) -> RunRecord:
         ) from None
 
 
+def require_run(folder: Path) -> RunRecord:
+    """What the run is, or a sentence where the folder holds none."""
+    try:
+        return load_run(folder)
+    except OSError:
+        raise PhysPlanError(
+            f"{folder} is no folder of a run: give one that `physplan generate` made."
+        ) from None
+
+
 def load_keyframe_records(folder: Path) -> list[KeyframeRecord]:
     with read_from(folder / KEYFRAMES):
         entries = read_list(load_json(folder, KEYFRAMES), "$", LIMITS.max_nodes)

@@ -38,6 +38,16 @@ def back_end(choice: str) -> BackEnd:
     return BACK_ENDS[choice]
 
 
+def check_rest(choice: str, offload: str) -> None:
+    """Refuse quantised weights that were to rest elsewhere."""
+    back_end(choice)
+    if offload in ("group", "disk"):
+        raise PhysPlanError(
+            f"Quantised weights stay on the device: use offload none or model, not {offload}, or none of"
+            " them quantised."
+        )
+
+
 def lacking(choice: str, *, device: str) -> Iterator[tuple[str, str]]:
     """What a choice needs and does not find here, and what to do about it; nothing is loaded for that."""
     found = back_end(choice)

@@ -28,7 +28,7 @@ from physplan.video.loading import DTYPES
 from physplan.video.meta_models import folder_networks, folder_scheduler, meta_model
 from physplan.video.protocol import Conditioning
 from physplan.video.published import PublishedModel
-from physplan.video.quantisation import on_shapes
+from physplan.video.quantisation import check_network, on_shapes
 from physplan.video.streaming import Streaming
 
 GradientMode = Literal["none", "direct", "fused", "exact"]
@@ -76,6 +76,8 @@ def estimate_preset(
     tiling: bool = False,
     quantisation: str | None = None,
     clip: bool = False,
+    eta: float = 0.0,
+    use_dynamic_cfg: bool = False,
 ) -> MemoryEstimate:
     """The memory of a run with a published model, at its own size unless told, before it is fetched."""
     dtype = DTYPES[preset.dtype]
@@ -93,6 +95,8 @@ def estimate_preset(
         tiling=tiling,
         quantisation=quantisation,
         clip=clip,
+        eta=eta,
+        use_dynamic_cfg=use_dynamic_cfg,
         encoder_bytes=int(preset.encoder_parameters * 1e9 * dtype.itemsize),
     )
 
@@ -140,12 +144,16 @@ def estimate(
     tiling: bool = False,
     quantisation: str | None = None,
     clip: bool = False,
+    eta: float = 0.0,
+    use_dynamic_cfg: bool = False,
 ) -> MemoryEstimate:
     """Run one guided step and the final decode of a meta-device model, and count; with `clip` also what
-    encodes a sketch, or the still clip of bystanders that are held in latents."""
+    encodes a sketch, or the still clip of bystanders that are held in latents. What the model would refuse
+    is refused."""
     if quantisation is not None:
         model.compute_dtype = model.dtype
         for network in model.denoisers:
+            check_network(quantisation, denoisers=len(model.denoisers), network=type(network))
             on_shapes(network, quantisation, model.compute_dtype)
     if offload in ("group", "disk"):  # as the loader does it
         model.denoiser_checkpointing = None
@@ -163,6 +171,8 @@ def estimate(
         num_frames=num_frames,
         num_inference_steps=2,
         guidance_scale=guidance_scale,
+        use_dynamic_cfg=use_dynamic_cfg,
+        eta=eta,
         generator=torch.Generator(),
     )
     denoiser_saved, decoder_saved, sampling = measure_step(model, conditioning, gradient_mode)

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from physplan.errors import PhysPlanError
-from physplan.video.back_ends import GGUF, back_end, lacking
+from physplan.video.back_ends import GGUF, back_end, check_rest, lacking
 
 STORED = torch.float8_e4m3fn
 
@@ -22,11 +22,12 @@ def check(choice: str, *, device: str, offload: str, denoisers: int, network: An
     """Refuse what cannot be loaded, before it is tried."""
     if missing := [f"{what} ({fix})" for what, fix in lacking(choice, device=device)]:
         raise PhysPlanError(f"The quantisation {choice} lacks {'; '.join(missing)}.")
-    if offload in ("group", "disk"):
-        raise PhysPlanError(
-            f"Quantised weights stay on the device: use offload none or model, not {offload}, or none of"
-            " them quantised."
-        )
+    check_rest(choice, offload)
+    check_network(choice, denoisers=denoisers, network=network)
+
+
+def check_network(choice: str, *, denoisers: int, network: Any) -> None:
+    """Refuse a choice that does not go with a class of networks."""
     if choice == "fp8-storage" and network.__name__.startswith("UNet"):
         raise PhysPlanError(
             "A backward pass through a U-Net's convolutions finds the stored weights, not those it computed"

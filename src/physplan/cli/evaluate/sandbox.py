@@ -80,17 +80,20 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from physplan.evaluation.sandbox.benchmark import SandboxStudy
-    from physplan.evaluation.sandbox.table import draw
     from physplan.extras import need_extra
-    from physplan.pipeline.config_loading import read_assignments
+    from physplan.pipeline.config_loading import load_config, read_assignments
 
     need_extra("cv2", extra="eval")
+    arms, settings = read_arms(args), read_assignments(args.set)
+    load_config("sandbox", settings)  # what is misspelt is answered before torch is loaded
+    from physplan.evaluation.sandbox.benchmark import SandboxStudy
+    from physplan.evaluation.sandbox.table import draw
+
     chosen = {"scenes": args.scenes, "seeds": args.seeds, "first": args.first}
     fields = {**(QUICK if args.quick else {}), **{k: v for k, v in chosen.items() if v is not None}}
     study = SandboxStudy.of_preset(
-        read_assignments(args.set),
-        arms=read_arms(args),
+        settings,
+        arms=arms,
         split=args.split,
         subset=args.subset,
         keep_videos=args.keep_videos,

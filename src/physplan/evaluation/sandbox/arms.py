@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from physplan.errors import PhysPlanError
-from physplan.evaluation.sandbox.scenes import PlanKind
 from physplan.guidance.config import GradientMode, GuidanceConfig
 from physplan.guidance.methods import ABLATIONS
 from physplan.guidance.methods import METHODS as GUIDANCE_METHODS
@@ -15,6 +14,9 @@ from physplan.pipeline.config import Config
 from physplan.pipeline.methods import METHODS as RUN_METHODS
 from physplan.pipeline.methods import guidance_of
 from physplan.registry import did_you_mean
+
+if TYPE_CHECKING:
+    from physplan.evaluation.sandbox.scenes import PlanKind
 
 # How the small world, whose reasoner is no model, makes the plans of the ablations of the plan.
 PLAN_KINDS: Mapping[str, PlanKind] = {"prompt_derived": "words", "full_graph": "reparsed"}  # (i), (ii)
