@@ -107,6 +107,9 @@ class VideoConfig:
         "of the denoiser's weights: a back end's name or a .gguf file, docs/video.md",
         later=True,
     )
+    attention: str | None = decides(
+        "latents", None, "the library's back end by name; None: torch chooses, docs/video.md", later=True
+    )
     height: int | None = decides("plan", None, "pixels", low=1, high=16_384)
     width: int | None = decides("plan", None, "pixels", low=1, high=16_384)
     num_frames: int | None = decides("plan", None, "of the video", low=1, high=100_000)
@@ -152,6 +155,7 @@ class RuntimeConfig:
     tiling: bool = runtime(False, "decode in tiles")
     slicing: bool = runtime(False, "decode in slices")
     checkpointing: bool = runtime(True, "recompute in the backward pass: slower, less memory")
+    compile: bool = runtime(False, "compile the denoiser's blocks: slow to begin with, docs/video.md")
     keep_encoders: bool = runtime(False, "text and picture encoders after use")
     encoders: Literal["device", "cpu"] = runtime(
         "device", "cpu: words are encoded there, where memory is short"

@@ -23,7 +23,8 @@ from physplan.presets import PRESETS, WEIGHTS
 from physplan.reasoning.registry import REASONERS
 from physplan.registry import Registry
 from physplan.runs import layout
-from physplan.video.back_ends import check_rest, lacking
+from physplan.video import attention
+from physplan.video.back_ends import check_compiled, check_rest, lacking
 from physplan.video.estimates import estimates
 
 
@@ -61,10 +62,14 @@ def check_video(run: Run) -> None:
 
 
 def check_offload(config: Config, *, differentiated: bool) -> None:
-    """Refuse weights that would not be where they are needed."""
+    """Refuse weights that would not be where they are needed, or not as they are needed."""
     offload, choice = config.runtime.offload, config.video.quantisation
     if choice is not None:
         check_rest(choice, offload)
+    if config.runtime.compile:
+        check_compiled(choice, offload)
+    if differentiated and config.video.attention is not None:
+        attention.check_gradients(config.video.attention)
     if offload != "model":
         return
     if config.runtime.device == "cpu":
@@ -112,6 +117,9 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
     yield from _of_weights(config, todo, steered=run.steered)
     if "latents" in todo and (choice := config.video.quantisation) is not None:
         for what, fix in lacking(choice, device=config.runtime.device):
+            yield Missing("extra", what, fix)
+    if "latents" in todo and (name := config.video.attention) is not None:
+        for what, fix in attention.lacking(name, device=config.runtime.device):
             yield Missing("extra", what, fix)
     try:
         check_device(config.runtime.device)

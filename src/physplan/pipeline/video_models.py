@@ -102,6 +102,8 @@ class Published:
         options = LoadOptions(
             dtype=video.dtype or "fp32",
             quantisation=video.quantisation,
+            attention=video.attention,
+            compile=runtime.compile,
             device=runtime.device,
             offload=runtime.offload,
             tiling=runtime.tiling,
@@ -136,6 +138,8 @@ class Embedded:
         own = self.values
         if video.quantisation is not None:
             raise PhysPlanError("The sandbox model is small enough: leave video.quantisation out.")
+        if video.attention is not None:
+            raise PhysPlanError("The sandbox model has no attention: leave video.attention out.")
         if any(getattr(video, name) != own[name] for name in ("height", "width", "num_frames")):
             raise PhysPlanError(
                 f"The sandbox model makes {own['num_frames']} frames of {own['width']} x {own['height']}: "
@@ -217,6 +221,7 @@ def _estimate(
         "num_frames": video.num_frames,
         "eta": video.eta or 0.0,
         "use_dynamic_cfg": bool(video.use_dynamic_cfg),
+        "attention": video.attention,
     }
     if video.source is None or not Path(video.source).is_dir():
         return estimate_preset(

@@ -48,6 +48,15 @@ def check_rest(choice: str, offload: str) -> None:
         )
 
 
+def check_compiled(choice: str | None, offload: str) -> None:
+    """Refuse to compile blocks whose weights come and go, or are unpacked."""
+    if choice is not None or offload in ("group", "disk"):
+        raise PhysPlanError(
+            "Compiled blocks have their weights there, and whole: leave out runtime.compile, or"
+            " video.quantisation and offload group and disk."
+        )
+
+
 def lacking(choice: str, *, device: str) -> Iterator[tuple[str, str]]:
     """What a choice needs and does not find here, and what to do about it; nothing is loaded for that."""
     found = back_end(choice)

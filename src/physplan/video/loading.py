@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from torch._functorch import config as functorch_config
 
 from physplan.errors import PhysPlanError
-from physplan.video import quantisation
+from physplan.video import attention, quantisation
+from physplan.video.back_ends import check_compiled
 from physplan.video.checkpointing import Checkpointing
 from physplan.video.encoders import Encoders
 from physplan.video.families import family_of
@@ -21,7 +23,7 @@ from physplan.video.families.family import Family
 from physplan.video.published import Networks
 from physplan.video.single_files import load_network, shape_of
 from physplan.video.sources import DENOISERS, find_folder, is_present, read_index
-from physplan.video.streaming import Streaming
+from physplan.video.streaming import Streaming, blocks_of
 
 Offload = Literal["none", "model", "group", "disk"]
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
@@ -30,10 +32,12 @@ DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
     """How a model is held in memory; but for rounding by `dtype` and `quantisation`, none of these changes
-    what it computes."""
+    what it computes; `attention` and `compile` round otherwise."""
 
     dtype: str = "fp32"
     quantisation: str | None = None  # a back end's name or a .gguf file: quantisation.py
+    attention: str | None = None  # the library's back end by name: attention.py
+    compile: bool = False  # the denoiser's blocks
     device: str = "cpu"
     offload: Offload = "none"
     tiling: bool = False
@@ -183,6 +187,17 @@ def _place(pipe: Any, model: FamilyModel, family: Family, options: LoadOptions, 
     if options.quantisation == "fp8-storage":
         for network in networks:
             quantisation.store_in_8_bits(network, model.dtype)
+    if (name := options.attention) is not None:
+        if missing := [f"{what} ({fix})" for what, fix in attention.lacking(name, device=options.device)]:
+            raise PhysPlanError(f"The attention {name} lacks {'; '.join(missing)}.")
+        attention.attend(model, name)
+    if options.compile:
+        check_compiled(options.quantisation, options.offload)
+        # Where terms pass back one by one, a graph is used more than once.
+        functorch_config.donated_buffer = False
+        for network in networks:
+            for block in blocks_of(network).values():
+                block.compile()
     streamed = options.offload in ("group", "disk")
     if options.checkpointing and not streamed:  # streamed blocks keep nothing but their inputs anyway
         model.denoiser_checkpointing = Checkpointing(*networks)

@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from physplan.errors import PhysPlanError
+from physplan.video.attention import processors
 from physplan.video.encoders import Encoders
 from physplan.video.families.base import FamilyModel
 from physplan.video.families.family import META
@@ -78,6 +79,7 @@ def estimate_preset(
     clip: bool = False,
     eta: float = 0.0,
     use_dynamic_cfg: bool = False,
+    attention: str | None = None,
 ) -> MemoryEstimate:
     """The memory of a run with a published model, at its own size unless told, before it is fetched."""
     dtype = DTYPES[preset.dtype]
@@ -97,6 +99,7 @@ def estimate_preset(
         clip=clip,
         eta=eta,
         use_dynamic_cfg=use_dynamic_cfg,
+        attention=attention,
         encoder_bytes=int(preset.encoder_parameters * 1e9 * dtype.itemsize),
     )
 
@@ -146,10 +149,13 @@ def estimate(
     clip: bool = False,
     eta: float = 0.0,
     use_dynamic_cfg: bool = False,
+    attention: str | None = None,
 ) -> MemoryEstimate:
     """Run one guided step and the final decode of a meta-device model, and count; with `clip` also what
     encodes a sketch, or the still clip of bystanders that are held in latents. What the model would refuse
     is refused."""
+    if attention is not None:
+        processors(model, attention)
     if quantisation is not None:
         model.compute_dtype = model.dtype
         for network in model.denoisers:

@@ -129,6 +129,7 @@ class FamilyModel(ABC):
 
     has_dynamic_cfg: ClassVar[bool] = False
     has_eta: ClassVar[bool] = False
+    masks_words: ClassVar[bool] = False  # whether its denoiser is given a mask of its words
 
     codec: Codec
     notes: tuple[str, ...] = ()  # what whoever reads a result should know of the loading

@@ -111,6 +111,7 @@ class LTX(FamilyModel):
     """Rectified flow with a shift that depends on the size; tokens of the picture are told time 0."""
 
     name = "ltx"
+    masks_words = True
     preview_length = 5
     preview_mode = "centred"  # the decoder looks two latents ahead and two back
     jitter = 0.15  # as the library's pipeline has it

@@ -113,6 +113,7 @@ class LTX2(LTX):
     """Rectified flow; picture and sound are one run, of which the picture is kept."""
 
     name = "ltx-2"
+    masks_words = True
 
     def __init__(self, pipe: Any, encode: EncodeWords) -> None:
         super().__init__(pipe, encode)
