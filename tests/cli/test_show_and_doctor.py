@@ -94,6 +94,9 @@ def test_doctor_reports_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 < memory["home"] <= 11.5
     assert 0 < memory["desk"] <= 23
     assert all(max(p["stages"].values(), default=0) == p["gpu_memory_gb"] for p in found["presets"].values())
+    work = {name: (preset["steps"], preset["repeats"]) for name, preset in found["presets"].items()}
+    assert work["storyboard"] == (0, 0), "nothing is sampled"
+    assert (work["home"], work["desk"], work["paper"]) == ((50, 0), (50, 70), (50, 135))
     for preset in found["presets"].values():
         assert preset["ready"] == (not preset["missing"])
 

@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
     found = survey()
     for name, preset in found["presets"].items():
         preset["usd"] = usd(name)
+        preset["steps"], preset["repeats"] = work(name)
     if args.json:
         print(json.dumps(found, indent=2))
     else:
@@ -84,14 +85,30 @@ def _terms(found: dict[str, dict[str, str]]) -> list[str]:
 
 
 def _cost(preset: dict[str, Any]) -> str:
-    """One line: memory by stage, and money."""
+    """One line: memory by stage, work and money."""
     stages = ", ".join(f"{stage} {gb} GB" for stage, gb in preset["stages"].items())
     card = f"{preset['gpu_memory_gb']} GB on the GPU ({stages})" if stages else "no GPU"
     server = preset["server_memory_gb"]
     beside = f"; the server's own model about {server:.0f} GB" if server else ""
     usd = preset["usd"]
     money = "" if usd is None else f"; about {usd:.2f} USD a video" if usd else "; no money"
-    return f"{card}{beside}{money}"
+    steps, repeats = preset["steps"], preset["repeats"]
+    guided = f" and at most {repeats} guided repeats" if repeats else ""
+    on_gpu = " (time on a GPU was not measured)" if stages else ""
+    time = f"; {steps} steps{guided} a video{on_gpu}" if steps else "; no sampling"
+    return f"{card}{beside}{time}{money}"
+
+
+def work(name: str) -> tuple[int, int]:
+    """What a video takes in time, as far as it is known everywhere: steps, and guided repeats at most."""
+    from physplan.pipeline.config_loading import load_config
+    from physplan.pipeline.defaults import with_defaults
+    from physplan.pipeline.methods import STORYBOARD, guidance_of
+
+    config = with_defaults(load_config(name))
+    steps = 0 if config.method == STORYBOARD else config.video.num_inference_steps or 0
+    schedule = guidance_of(config.method, config).schedule
+    return steps, sum(schedule.at(n) for n in range(steps))
 
 
 def usd(name: str) -> float | None:
