@@ -1,4 +1,5 @@
-"""Loopback servers that speak the real protocols: Gemini's generateContent and OpenAI's chat completions.
+"""Loopback servers that speak the real protocols: Gemini's generateContent, OpenAI's chat completions and its
+images/edits.
 
 They read what the SDK sent, refuse what the real servers refuse (no key, unsupported schemas), and answer
 through one function: `Asked -> Answer | None` (None closes the connection).
@@ -7,6 +8,8 @@ through one function: `Asked -> Answer | None` (None closes the connection).
 from __future__ import annotations
 
 import base64
+import email
+import email.policy
 import json
 import re
 import sys
@@ -55,6 +58,7 @@ class Answer:
     raw: bytes | None = None
 
 
+EDITS = "/v1/images/edits"
 GENERATE = re.compile(r"/v1(?:beta)?/models/([^/:]+):generateContent")
 Respond = Callable[[Asked], Answer | None]
 
@@ -107,7 +111,7 @@ class Loopback:
 
     def _serve(self, handler: BaseHTTPRequestHandler) -> None:
         length = int(handler.headers.get("Content-Length", 0))
-        body = json.loads(handler.rfile.read(length))
+        body = _parsed(handler.rfile.read(length), handler.headers.get("Content-Type", ""))
         with self._lock:
             self.active += 1
             self.peak = max(self.peak, self.active)
@@ -211,24 +215,40 @@ class GeminiServer(Loopback):
 
 
 class OpenAIServer(Loopback):
-    """POST /v1/chat/completions; `url` is the SDK's base_url."""
+    """POST /v1/chat/completions and /v1/images/edits; `url` is the SDK's base_url."""
 
     @property
     def url(self) -> str:
         return super().url + "/v1"
 
     def refuse(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> Answer | None:
-        if handler.path != "/v1/chat/completions":
+        if handler.path not in ("/v1/chat/completions", EDITS):
             return Answer(status=404, message=f"Unknown request URL: POST {handler.path}.")
         if handler.headers.get("Authorization") != f"Bearer {self.key}":
             given = handler.headers.get("Authorization", "").removeprefix("Bearer ")
             return Answer(status=401, message=f"Incorrect API key provided: {given}.")
+        if handler.path == EDITS:
+            problem = _edit_problem(body)
+            return Answer(status=400, message=problem) if problem else None
         form = body.get("response_format", {}).get("json_schema")
         if form and form.get("strict") and (problem := _strict_problem(form["schema"])):
             return Answer(status=400, message=f"Invalid schema for response_format: {problem}")
         return None
 
     def decode(self, path: str, body: dict[str, Any], headers: dict[str, str]) -> Asked:
+        if path == EDITS:
+            return Asked(
+                model=body["model"],
+                text=body["prompt"],
+                system="",
+                images=(body["image"],),
+                schema=None,
+                temperature=None,
+                max_output_tokens=None,
+                modalities=("IMAGE",),
+                body=body,
+                headers=headers,
+            )
         system = "".join(m["content"] for m in body["messages"] if m["role"] == "system")
         parts = [p for m in body["messages"] if m["role"] == "user" for p in m["content"]]
         urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
@@ -247,6 +267,8 @@ class OpenAIServer(Loopback):
     def encode(self, answer: Answer) -> dict[str, Any]:
         if answer.status != 200:
             return {"error": {"message": answer.message, "type": "error", "param": None, "code": None}}
+        if answer.images and not answer.text:
+            return {"created": 1, "data": [{"b64_json": base64.b64encode(i).decode()} for i in answer.images]}
         refused = answer.finish == "refused"
         message = {
             "role": "assistant",
@@ -292,6 +314,33 @@ def _send(handler: BaseHTTPRequestHandler, answer: Answer, content: bytes) -> No
         handler.wfile.write(bytes([byte]))
         handler.wfile.flush()
         time.sleep(answer.trickle)
+
+
+def _parsed(content: bytes, kind: str) -> dict[str, Any]:
+    """JSON, or the fields of a form: files as bytes, the rest as text."""
+    if not kind.startswith("multipart/form-data"):
+        return dict(json.loads(content))
+    form = email.message_from_bytes(
+        f"Content-Type: {kind}\r\n\r\n".encode() + content, policy=email.policy.HTTP
+    )
+    fields: dict[str, Any] = {}
+    for part in form.iter_parts():
+        value: Any = part.get_payload(decode=True)
+        name = part.get_param("name", header="Content-Disposition")
+        fields[str(name)] = value if part.get_filename() else value.decode()
+    return fields
+
+
+def _edit_problem(form: dict[str, Any]) -> str | None:
+    """What servers with open models ask of an edit."""
+    absent = [name for name in ("model", "prompt", "image") if not form.get(name)]
+    if absent:
+        return f"Field required: {absent[0]}"
+    if not re.fullmatch(r"\d+x\d+", form.get("size", "")):
+        return "size must look like 1024x1024."
+    return (
+        None if form.get("response_format") == "b64_json" else "Only response_format 'b64_json' is supported."
+    )
 
 
 def _bytes(text: str) -> bytes:

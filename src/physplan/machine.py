@@ -153,10 +153,9 @@ def disk(path: Path) -> float:
 def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missing]:
     """Everything that keeps a preset from running here."""
     if needs.keys and not any(has_key(name) for name in needs.keys):
-        names = " or ".join(needs.keys)
-        yield Missing(
-            "key", names, f"export {needs.keys[0]}=... (or {needs.keys[0]}_FILE=the file that holds it)"
-        )
+        first, names = needs.keys[0], " or ".join(needs.keys)
+        fix = f"export {first}=... (or {first}_FILE=the file that holds it)"
+        yield Missing("key", names, f"{fix}, or use {needs.instead}" if needs.instead else fix)
     if needs.server:
         variable, default = needs.server
         url = os.environ.get(variable) or default

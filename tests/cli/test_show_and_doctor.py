@@ -122,6 +122,19 @@ def test_doctor_names_what_is_missing_and_never_the_key(
     assert "canary" not in out
 
 
+def test_doctor_says_that_the_storyboard_takes_a_key_or_a_local_server(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY_FILE", "GOOGLE_API_KEY_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["doctor", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["presets"]
+    fixes = {name: [m["fix"] for m in found[name]["missing"] if m["kind"] == "key"] for name in found}
+    assert "a key or a local server" in found["storyboard"]["about"]
+    assert fixes["storyboard"][0].endswith("or use a local server (docs/presets.md)")
+    assert "local server" not in fixes["paper"][0]
+
+
 def test_each_kind_of_need_is_found_missing_and_found_met(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

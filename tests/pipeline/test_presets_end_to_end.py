@@ -90,6 +90,31 @@ def test_the_storyboard_preset_moves_a_photograph_without_a_video_model(
     assert not (tmp_path / "run" / "latents.safetensors").exists()
 
 
+def test_the_storyboard_preset_runs_on_local_servers_without_any_key(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with (
+        OpenAIServer(tiny_pipelines.respond, key="none") as planning,
+        OpenAIServer(tiny_pipelines.respond, key="none") as drawing,
+    ):
+        recipe = tiny_pipelines.storyboard_on_local_servers(models, planning.url, drawing.url)
+        pp = PhysPlan.from_preset(recipe)
+        result = pp.generate(tiny_pipelines.PHOTOGRAPH, PROMPT, output_dir=tmp_path / "run")
+        assert {asked.model for asked in planning.asked} == {"Qwen/Qwen3-VL-4B-Instruct"}
+        assert [asked.body["size"] for asked in drawing.asked] == ["48x32"] * 3
+        assert drawing.peak == 1, "one card draws one after the other"
+        again = pp.generate(tiny_pipelines.PHOTOGRAPH, PROMPT, seed=1, redo=True, output_dir=tmp_path / "run")
+        assert len(drawing.asked) == 3
+    assert pp.config.method == "storyboard"
+    assert result.video.shape == again.video.shape == (9, 3, 32, 48)
+    assert result.cost.calls.calls == len(planning.asked) + 3
+    assert result.cost.usd == 0
+    first = to_tensor(Image.open(tmp_path / "run" / "frame.png"))
+    assert float((result.video[0] - first).abs().mean()) < 0.1, "it begins with the photograph"
+
+
 def test_the_home_preset(models: Path, openai: OpenAIServer, ice: Path, tmp_path: Path) -> None:
     pp = PhysPlan.from_preset(tiny_pipelines.local(models, openai.url, "home"))
     assert pp.config.method == "conditioned"

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import yaml
 from PIL import Image, ImageDraw
 
 import melting
@@ -127,6 +128,19 @@ def storyboard(models: Path, url: str) -> dict[str, Any]:
     return {name: found[name] for name in ("reasoner", "editor", "perception", "video")} | {
         "preset": "storyboard",
         "runtime": {"timeout": 20.0, "attempts": 2},
+    }
+
+
+def storyboard_on_local_servers(models: Path, planning: str, drawing: str) -> dict[str, Any]:
+    """With the two lines of docs/presets.md."""
+    page = Path(__file__).parents[2] / "docs" / "presets.md"
+    lines = yaml.safe_load(
+        page.read_text("utf-8").partition("<!-- file: local.yaml -->\n```yaml\n")[2].partition("```")[0]
+    )
+    found = storyboard(models, planning)
+    return found | {
+        "reasoner": lines["reasoner"] | {"base_url": planning},
+        "editor": lines["editor"] | {"base_url": drawing, "redraws": 0},
     }
 
 

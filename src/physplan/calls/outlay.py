@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from physplan.calls.addresses import is_local
 from physplan.calls.prices import PriceTable
 from physplan.calls.protocol import Usage
 from physplan.calls.providers import find_provider
+
+if TYPE_CHECKING:
+    from physplan.calls.settings import CallSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +36,7 @@ class CallsOut:
     def keys(self, base_url: str | None = None) -> tuple[str, ...]:
         """The variables of which one must hold a key; none for a server of one's own."""
         provider = find_provider(self.provider)
-        return () if provider.keyless and is_local(self._url(base_url)) else provider.keys
+        return () if provider.keyless and is_local(self.address(base_url)) else provider.keys
 
     def forecast(
         self,
@@ -46,11 +50,15 @@ class CallsOut:
         calls = self.calls(events)
         price = PriceTable.load(prices).find(model or self.model)
         if price is None:
-            return Outlay(calls=calls, usd=0.0 if is_local(self._url(base_url)) else None)
+            return Outlay(calls=calls, usd=0.0 if is_local(self.address(base_url)) else None)
         usage = Usage(input_tokens=self.tokens[0], output_tokens=self.tokens[1], images=self.images)
         return Outlay(calls=calls, usd=calls * price.cost(usage, size=size))
 
-    def _url(self, base_url: str | None) -> str:
+    def at(self, settings: CallSettings) -> CallSettings:
+        """The settings with the address that is asked."""
+        return replace(settings, base_url=self.address(settings.base_url))
+
+    def address(self, base_url: str | None) -> str:
         provider = find_provider(self.provider)
         return base_url or provider.chosen_url or self.url or provider.url
 

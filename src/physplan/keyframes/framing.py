@@ -37,9 +37,14 @@ def cut_out(image: Image.Image, box: Box, size: tuple[int, int]) -> Image.Image:
     return image.convert("RGB").resize(size, Image.Resampling.LANCZOS, box=(left, top, right, bottom))
 
 
+def same_shape(size: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two sizes have one shape, but for rounding."""
+    return abs(math.log(size[0] * other[1] / (size[1] * other[0]))) < SAME_SHAPE
+
+
 def fit(image: Image.Image, size: tuple[int, int]) -> Image.Image:
     """A picture at `size`: scaled where its shape is the same but for rounding, else the middle of it."""
-    if abs(math.log(image.width * size[1] / (image.height * size[0]))) < SAME_SHAPE:
+    if same_shape(image.size, size):
         return cut_out(image, (0, 0, 1, 1), size)
     scale = max(size[0] / image.width, size[1] / image.height)
     across, down = size[0] / scale / image.width, size[1] / scale / image.height

@@ -8,9 +8,10 @@ EDITORS = Registry(
     "keyframe editor",
     {
         "gemini": "physplan.keyframes.gemini:GeminiEditor",
+        "image-server": "physplan.keyframes.image_server:ImageServerEditor",
         "flux-kontext": "physplan.keyframes.diffusers:FluxKontextEditor",
         "qwen-image-edit": "physplan.keyframes.diffusers:QwenImageEditor",
         "sandbox": "physplan.sandbox.editor:SandboxEditor",
     },
-    callers=("gemini",),
+    callers=("gemini", "image-server"),
 )

@@ -181,7 +181,7 @@ def _of_caller(
     module = {"gemini": "google.genai"}.get(provider.name, provider.name)
     if not machine.has_module(module):
         yield Missing("extra", f"the package {module}", install_command(provider.name))
-    url = base_url or provider.chosen_url or described.url or provider.url
+    url = described.address(base_url)
     keys = described.keys(base_url)
     if not keys:
         if not machine.answers(url):

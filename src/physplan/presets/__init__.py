@@ -18,10 +18,12 @@ WEIGHTS = ("source", "detector", "sam")
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:
-    """`keys`: alternatives, one of which must be set; `extras`: extra -> the module it brings."""
+    """`keys`: alternatives, one of which must be set; `instead`: what serves without one, in a config of
+    one's own; `extras`: extra -> the module it brings."""
 
     about: str
     keys: tuple[str, ...] = ()
+    instead: str = ""
     server: tuple[str, str] | None = None  # environment variable, default address
     extras: Mapping[str, str] | None = None
     weights: tuple[str, ...] = ()  # names on the Hugging Face hub

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from physplan.calls.outlay import CallsOut
-from physplan.calls.providers import find_provider
 from physplan.calls.settings import CallSettings, connect
 from physplan.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner
 from physplan.reasoning.templates import PromptSet
@@ -32,9 +31,8 @@ class ModelReasoner:
         )
 
     def __call__(self, settings: CallSettings, prompts: PromptSet | None = None) -> VLMReasoner:
-        url = settings.base_url or find_provider(self.provider).chosen_url or self.url
         return self.kind(
-            connect(self.provider, replace(settings, base_url=url)),
+            connect(self.provider, self.calls_out.at(settings)),
             settings.model or self.model,
             temperature=settings.temperature,
             max_output_tokens=settings.max_output_tokens,

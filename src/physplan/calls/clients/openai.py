@@ -1,4 +1,5 @@
-"""Servers that speak OpenAI's chat completions (OpenAI, vLLM, Ollama, LM Studio), through the openai SDK."""
+"""Servers that speak OpenAI's chat completions (OpenAI, vLLM, Ollama, LM Studio) or edit pictures as it does
+(vLLM-Omni, LocalAI), through the openai SDK."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any
 from physplan.calls.addresses import is_local
 from physplan.calls.clients.faults import as_fault, label, sentence
 from physplan.calls.clients.http import bounded, exchange
+from physplan.calls.clients.openai_images import edit_arguments, edited_images
 from physplan.calls.protocol import CallFault, Reply, Request, Usage
 from physplan.calls.providers import OPENAI
 from physplan.calls.secrets import Secret
@@ -24,7 +26,7 @@ class OpenAIClient:
         self._key = key or Secret("")
         self._base_url = base_url
         self.local = is_local(base_url)
-        own = base_url == OPENAI.url
+        self._own = own = base_url == OPENAI.url
         # OpenAI's own newer models know only the new name; other servers know the old one.
         self._limit_name = "max_completion_tokens" if own else "max_tokens"
         self._service = "OpenAI" if own else f"The server at {base_url}"
@@ -32,12 +34,15 @@ class OpenAIClient:
         self._sdk: Any = None
 
     def complete(self, request: Request, *, timeout: float) -> Reply:
-        if request.output == "image":
-            raise CallFault(f"{self._service} is used for text only: choose another editor for keyframes.")
+        drawn = request.output == "image"
         try:
             with exchange(request):
-                response = self._sdk.chat.completions.create(timeout=timeout, **self._arguments(request))
-            return self._read(response, request)
+                if drawn:
+                    arguments = edit_arguments(request, own=self._own)
+                    response = self._sdk.images.edit(timeout=timeout, **arguments)
+                else:
+                    response = self._sdk.chat.completions.create(timeout=timeout, **self._arguments(request))
+            return self._read_images(response, request) if drawn else self._read(response, request)
         except Exception as error:
             raise as_fault(error, service=self._service, secret=self._key) from None
 
@@ -101,6 +106,24 @@ class OpenAIClient:
             model=label(model if isinstance(model, str) and model else request.model, self._key),
             truncated=getattr(choices[0], "finish_reason", None) == "length",
         )
+
+    def _read_images(self, response: Any, request: Request) -> Reply:
+        images, counted = edited_images(response), getattr(response, "usage", None)
+        usage = read_usage(
+            taken=getattr(counted, "input_tokens", None),
+            given=getattr(counted, "output_tokens", None),
+            total=getattr(counted, "total_tokens", None),
+            images=len(images or ()),
+            answered=bool(images),
+        )
+        if images is None:
+            raise CallFault(
+                f"{self._service} answered without a picture as b64_json: does it offer /images/edits?",
+                status=200,
+                billable=True,
+                usage=usage,
+            )
+        return Reply(images=images, usage=usage, model=label(request.model, self._key))
 
 
 def _usage(usage: Any, *, answered: bool) -> Usage | None:
