@@ -23,6 +23,7 @@ from physplan.sketch.sampling import (
     sample_from_sketch,
 )
 from physplan.video.checkpoint import CheckpointFile
+from physplan.video.families import FAMILIES
 from physplan.video.families.base import FamilyModel
 from physplan.video.frames import FrameLayout
 from physplan.video.loading import LoadOptions, load_video_model
@@ -32,7 +33,7 @@ from physplan.video.sampling import sample
 
 STEPS = 6
 # v-prediction, flow, EDM
-NAMES = ("cogvideox", "cogvideox15", "wan", "wan22_5b", "ltx", "ltx2", "hunyuan15", "svd")
+NAMES = ("cogvideox", "cogvideox15", "wan", "wan22_5b", "wan_vace", "ltx", "ltx2", "hunyuan15", "svd")
 Load = Callable[[str], FamilyModel]
 
 
@@ -135,7 +136,7 @@ def test_frames_are_encoded_in_the_denoisers_shape_and_scale(load: Load, name: s
     assert latents.dtype == torch.float32
     assert torch.equal(latents, model.encode_frames(frames, conditioning.layout))
     assert model.decode(latents, conditioning.layout).shape == frames.shape
-    if name in ("wan", "wan22_5b", "svd"):  # their pictures are encoded without a draw
+    if name in ("wan", "wan22_5b", "wan_vace", "svd"):  # their pictures are encoded without a draw
         alone = model.codec.encode_image(frames[:1] * 2 - 1, torch.Generator())
         scale = model.codec.vae.config.scaling_factor if name == "svd" else 1.0
         assert torch.allclose(latents[:, :, :1], alone.float() * scale, atol=1e-5)
@@ -159,6 +160,12 @@ def test_a_whole_run_from_a_sketch(load: Load, name: str) -> None:
     assert found.shape == conditioning.latents.shape
     assert found.isfinite().all()
     assert model.name in CLOCKS
+
+
+def test_no_family_is_left_out(load: Load) -> None:
+    """Every family that can be loaded has clocks, and is tried above."""
+    assert {load(name).name for name in NAMES} == {*FAMILIES}
+    assert {*CLOCKS} == {*FAMILIES, "sandbox"}
 
 
 def test_masks_go_to_the_latent_that_holds_their_frame() -> None:
