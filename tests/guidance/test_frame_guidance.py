@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from PIL import Image
+from tests.guidance.frame_guidance_plans import at_anchors, keyframes
 from torch import Tensor
 
-from physplan.graph import EventChain, PhysicalDelta
 from physplan.guidance import FRAME_GUIDANCE, Progress, Schedule, guide
 from pictures import ColourFeatures, ground_depth
 
@@ -28,15 +26,6 @@ CONFIG = replace(
     step_size=ETA,
     noise_order="frame_guidance",  # a seed means the same as in its code
 )
-
-
-def keyframes(evidence) -> list[Tensor]:
-    """In [-1, 1], as the pipeline has them: pictures of 8 bits, resized with Lanczos."""
-    pictures = [
-        Image.fromarray((k.image * 255).round().byte().permute(1, 2, 0).numpy()) for k in evidence.keyframes
-    ]
-    resized = [torch.from_numpy(np.array(one.resize(VIDEO, Image.LANCZOS))) for one in pictures]
-    return [one.permute(2, 0, 1) / 127.5 - 1 for one in resized]
 
 
 def follow(
@@ -108,16 +97,6 @@ def follow(
     return latents, seen
 
 
-def at_anchors(chain: EventChain, *fractions: float) -> EventChain:
-    return EventChain.build(
-        prompt=chain.prompt,
-        num_frames=chain.num_frames,
-        graph=chain.graph,
-        deltas=[PhysicalDelta(e.delta.states, f) for e, f in zip(chain.events, fractions, strict=True)],
-        edits=[event.edits for event in chain.events],
-    )
-
-
 @pytest.mark.parametrize("fractions", [(0.4, 0.4), (0.1, 0.12)], ids=["frames 6 and 13", "frames 2 and 4"])
 def test_every_repeat_equals_the_described_steps(model, prepare, chain, evidence, fractions):
     plan = at_anchors(chain, *fractions)
@@ -138,7 +117,7 @@ def test_every_repeat_equals_the_described_steps(model, prepare, chain, evidence
         generator=generator,
         on_progress=collect,
     )
-    guided = dict(zip(plan.anchors, keyframes(evidence), strict=True))
+    guided = dict(zip(plan.anchors, keyframes(evidence, VIDEO), strict=True))
     expected, seen = follow(model, conditioning, guided, 3, _pixels(model))
     assert len(seen) == sum(REPEATS) + len(REPEATS) == len(clean)
     for ours, theirs in zip(clean, seen, strict=True):
