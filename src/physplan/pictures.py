@@ -7,7 +7,6 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
-import numpy as np
 from PIL import Image, ImageOps
 
 from physplan.errors import PhysPlanError
@@ -76,6 +75,8 @@ def to_rgb(image: Image.Image, name: str = "The image") -> Image.Image:
 
 def _eight_bits(image: Image.Image, name: str) -> Image.Image:
     """Pillow would cut 16 bits off at 255, which makes nearly everything white."""
+    import numpy as np  # here and below: a wrong path is answered without it
+
     values = np.asarray(image).astype(np.int64)
     if values.min(initial=0) < 0 or values.max(initial=0) > 65_535:
         raise PhysPlanError(f"{name} holds numbers beyond 16 bits: save it with 8 bits a channel.")
@@ -84,6 +85,7 @@ def _eight_bits(image: Image.Image, name: str) -> Image.Image:
 
 def to_tensor(image: Image.Image) -> Tensor:
     """A picture as float [3, H, W] in [0, 1]."""
+    import numpy as np
     import torch
 
     return torch.from_numpy(np.array(image.convert("RGB"))).permute(2, 0, 1).float() / 255

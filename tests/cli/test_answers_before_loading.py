@@ -127,6 +127,23 @@ def test_a_refusal_leaves_nothing_behind(answers: tuple[dict[str, object], list[
     assert sorted(path.name for path in answers[2].iterdir()) == ["ice.png"]
 
 
+@pytest.mark.parametrize("case", ["a wrong path", "a misspelt setting", "a misspelt preset"])
+def test_a_typing_mistake_takes_well_under_a_second_of_the_processor(case: str, tmp_path: Path) -> None:
+    """Of its own time, whatever else the machine does; most of it is Python's for our own modules."""
+    melting.draw(tmp_path / "ice.png")
+    script = f"{SCRIPT}import time\nprint(time.process_time(), 'numpy' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script, json.dumps([CASES[case][0]])],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seconds, loaded = done.stdout.split("\n")[1].split()
+    assert float(seconds) < 0.9
+    assert loaded == "False"
+
+
 def test_the_package_shows_what_it_offers_without_loading_it() -> None:
     script = "import sys, physplan; print('PhysPlan' in dir(physplan), {'torch', 'yaml'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

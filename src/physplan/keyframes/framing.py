@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from PIL import Image
 
 SAME_SHAPE = 0.05  # in the logarithm of width / height
@@ -19,6 +18,8 @@ def nearest_ratio(size: tuple[int, int], ratios: tuple[str, ...]) -> str:
 
 def pad_to_ratio(image: Image.Image, ratio: str) -> tuple[Image.Image, Box]:
     """The picture with its border repeated until it has the ratio, and where in that it is."""
+    import numpy as np  # a wrong path is answered without it
+
     width, height = image.size
     wide, high = max(width, round(height * _value(ratio))), max(height, round(width / _value(ratio)))
     left, top = (wide - width) // 2, (high - height) // 2
