@@ -84,7 +84,8 @@ def believable(provider: str, usage: Any, text: str) -> float | None:
         return None
     taken, given, *more = (usage.get(name) for name in NAMES[provider])
     total = more.pop()
-    counts = [taken, given if provider == "openai" else given or 0, *(n or 0 for n in more)]
+    left_out = [0 if n is None else n for n in (given, *more)]  # which Gemini does; 0.0 is no count
+    counts = [taken, given] if provider == "openai" else [taken, *left_out]
     counts += [] if total is None else [total]
     if any(isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= MOST_TOKENS for n in counts):
         return None
@@ -118,7 +119,8 @@ def test_the_ledger_is_never_below_the_truth(
     "usage",
     [None, {}, [], "many", {"prompt_tokens": -(10**9), "completion_tokens": -(10**9)}]
     + [
-        {"prompt_tokens": n, "completion_tokens": n} for n in (math.nan, math.inf, "7", 0, 10**400, 1.5, True)
+        {"prompt_tokens": n, "completion_tokens": n}
+        for n in (math.nan, math.inf, "7", 0, 10**400, 1.0, 1.5, True)
     ],
 )
 def test_a_budget_holds_against_a_server_that_says_nothing_true(sites: Sites, usage: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import ssl
 import threading
@@ -13,7 +12,7 @@ from typing import Any
 
 from physplan.calls.addresses import is_local
 from physplan.calls.clients.faults import as_fault, label, sentence
-from physplan.calls.clients.http import bounded, exchange
+from physplan.calls.clients.http import bounded, exchange, stated
 from physplan.calls.protocol import IMAGE_TYPES, CallFault, ImagePart, Reply, Request, Usage
 from physplan.calls.providers import GEMINI
 from physplan.calls.secrets import Secret
@@ -59,7 +58,7 @@ class GeminiClient:
                 response = self._sdk.models.generate_content(
                     model=request.model, contents=types.Content(role="user", parts=parts), config=config
                 )
-            return self._read(response, request, _usage_in(sent.body))
+            return self._read(response, request, stated(sent.body, "usageMetadata"))
         except Exception as error:
             raise as_fault(error, service=SERVICE, secret=self._key) from None
 
@@ -111,12 +110,6 @@ class GeminiClient:
             billable=True,
             usage=_counted(usage, 0, answered=False),
         )
-
-
-def _usage_in(body: bytes) -> Any:
-    """As the server wrote it: the SDK would take `true` for 1 and "7" for 7."""
-    reply = json.loads(body) if body else None
-    return reply.get("usageMetadata") if isinstance(reply, dict) else None
 
 
 def _counted(said: Any, images: int, *, answered: bool) -> Usage | None:

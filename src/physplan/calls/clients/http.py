@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -48,6 +49,15 @@ def exchange(request: Request) -> Iterator[Exchange]:
         yield current
     finally:
         _EXCHANGE.reset(token)
+
+
+def stated(body: bytes, field: str) -> Any:
+    """A field of a reply as the server wrote it: the SDKs would take `true`, 1.0 and "1" for 1."""
+    try:
+        reply = json.loads(body)
+    except ValueError:
+        return None
+    return reply.get(field) if isinstance(reply, dict) else None
 
 
 def bounded(base: type[Any]) -> type[Any]:

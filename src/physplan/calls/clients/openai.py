@@ -9,9 +9,9 @@ from typing import Any
 
 from physplan.calls.addresses import is_local
 from physplan.calls.clients.faults import as_fault, label, sentence
-from physplan.calls.clients.http import bounded, exchange
+from physplan.calls.clients.http import bounded, exchange, stated
 from physplan.calls.clients.openai_images import edit_arguments, edited_images
-from physplan.calls.protocol import CallFault, Reply, Request, Usage
+from physplan.calls.protocol import CallFault, Reply, Request
 from physplan.calls.providers import OPENAI
 from physplan.calls.secrets import Secret
 from physplan.calls.usage import read_usage
@@ -36,13 +36,15 @@ class OpenAIClient:
     def complete(self, request: Request, *, timeout: float) -> Reply:
         drawn = request.output == "image"
         try:
-            with exchange(request):
+            with exchange(request) as sent:
                 if drawn:
                     arguments = edit_arguments(request, own=self._own)
                     response = self._sdk.images.edit(timeout=timeout, **arguments)
                 else:
                     response = self._sdk.chat.completions.create(timeout=timeout, **self._arguments(request))
-            return self._read_images(response, request) if drawn else self._read(response, request)
+            usage = stated(sent.body, "usage")
+            read = self._read_images if drawn else self._read
+            return read(response, request, usage if isinstance(usage, dict) else {})
         except Exception as error:
             raise as_fault(error, service=self._service, secret=self._key) from None
 
@@ -82,13 +84,18 @@ class OpenAIClient:
                     http_client=bounded(openai.DefaultHttpxClient)(),
                 )
 
-    def _read(self, response: Any, request: Request) -> Reply:
+    def _read(self, response: Any, request: Request, counted: dict[str, Any]) -> Reply:
         """The SDK hands on whatever came as whatever type: each field is looked at before it is used."""
         choices = getattr(response, "choices", None)
         message = getattr(choices[0], "message", None) if isinstance(choices, list) and choices else None
         text = getattr(message, "content", None) or ""
         refusal = getattr(message, "refusal", None)
-        usage = _usage(getattr(response, "usage", None), answered=bool(text))
+        usage = read_usage(
+            taken=counted.get("prompt_tokens"),
+            given=counted.get("completion_tokens"),
+            total=counted.get("total_tokens"),
+            answered=bool(text),
+        )
         if not isinstance(choices, list) or message is None or not isinstance(text, str):
             raise CallFault(
                 f"{self._service} answered without a choice: is it an OpenAI-compatible server?",
@@ -107,12 +114,12 @@ class OpenAIClient:
             truncated=getattr(choices[0], "finish_reason", None) == "length",
         )
 
-    def _read_images(self, response: Any, request: Request) -> Reply:
-        images, counted = edited_images(response), getattr(response, "usage", None)
+    def _read_images(self, response: Any, request: Request, counted: dict[str, Any]) -> Reply:
+        images = edited_images(response)
         usage = read_usage(
-            taken=getattr(counted, "input_tokens", None),
-            given=getattr(counted, "output_tokens", None),
-            total=getattr(counted, "total_tokens", None),
+            taken=counted.get("input_tokens"),
+            given=counted.get("output_tokens"),
+            total=counted.get("total_tokens"),
             images=len(images or ()),
             answered=bool(images),
         )
@@ -124,12 +131,3 @@ class OpenAIClient:
                 usage=usage,
             )
         return Reply(images=images, usage=usage, model=label(request.model, self._key))
-
-
-def _usage(usage: Any, *, answered: bool) -> Usage | None:
-    return read_usage(
-        taken=getattr(usage, "prompt_tokens", None),
-        given=getattr(usage, "completion_tokens", None),
-        total=getattr(usage, "total_tokens", None),
-        answered=answered,
-    )
