@@ -25,6 +25,10 @@ CASES = {
     "a misspelt preset": ([*GENERATE, "--preset", "papr"], "Did you mean 'paper'?"),
     "a misspelt method": ([*GENERATE, "--method", "physplam"], "Did you mean 'physplan'?"),
     "a misspelt backend": ([*GENERATE, "--set", "perception.depth.name=sandbx"], "Did you mean 'sandbox'?"),
+    "a misspelt option of an editor": (
+        [*GENERATE, "--preset", "storyboard", "--set", "editor.options={imagesize: 1K}"],
+        "Did you mean 'image_size'?",
+    ),
     "a missing key": ([*GENERATE, "--preset", "paper"], "GEMINI_API_KEY"),
     "a missing server": ([*GENERATE, "--preset", "open"], "a server at http://localhost:9/v1"),
     "a missing key for a plan": (

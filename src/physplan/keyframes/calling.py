@@ -32,13 +32,18 @@ class CallingEditor:
     def connect(cls, settings: CallSettings | None = None, **options: Any) -> Self:
         """With the key of the environment; the settings say where answers, costs and the budget are."""
         settings = settings or CallSettings()
+        cls.check_options(options)
+        if settings.model:
+            options = {"model": settings.model, **options}
+        return cls(connect(cls.calls_out.provider, cls.calls_out.at(settings)), **options)
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse what it cannot be made with, before a plan is paid for."""
         known = [name for name in inspect.signature(cls).parameters if name != "gateway"]
         for option in options:
             if option not in known:
                 raise PhysPlanError(f"The editor has no option {option!r}. {did_you_mean(option, known)}")
-        if settings.model:
-            options = {"model": settings.model, **options}
-        return cls(connect(cls.calls_out.provider, cls.calls_out.at(settings)), **options)
 
     def ask(self, request: EditRequest, image: Image.Image, options: Mapping[str, str]) -> Image.Image:
         """The model's drawing from `image`, whatever its size."""

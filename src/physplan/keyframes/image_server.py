@@ -32,11 +32,16 @@ class ImageServerEditor(CallingEditor):
 
     def __init__(self, gateway: Gateway, *, model: str = calls_out.model, sizes: Sequence[str] = ()) -> None:
         super().__init__(gateway, model=model)
-        if isinstance(sizes, str) or not all(SIZE.fullmatch(str(size)) for size in sizes):
-            raise PhysPlanError(f'The editor\'s sizes are a list such as ["1024x1024"], not {sizes!r}.')
         self.sizes = tuple(sizes)
         if gateway.client.local:
             self.at_once = 1  # side by side they would wait in one card's queue while their time runs
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        super().check_options(options)
+        sizes = options.get("sizes", ())
+        if not isinstance(sizes, list | tuple) or not all(SIZE.fullmatch(str(size)) for size in sizes):
+            raise PhysPlanError(f'The editor\'s sizes are a list such as ["1024x1024"], not {sizes!r}.')
 
     @property
     def identity(self) -> Mapping[str, Any]:

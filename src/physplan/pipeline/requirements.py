@@ -94,6 +94,8 @@ def check_names(config: Config) -> None:
         (ENCODERS, seen.encoder.name),
     ):
         registry.check(name)
+    if config.editor.name in EDITORS.callers:
+        EDITORS.load(config.editor.name).check_options(config.editor.options)
 
 
 def check_prompt(run: Run, todo: list[layout.StageName]) -> None:
