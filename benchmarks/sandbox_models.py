@@ -217,11 +217,8 @@ def video_figures(count: int) -> list[Figure]:
 def drawn_figures(videos: Sequence[Looked]) -> tuple[float, float, float]:
     """Static objects' IoU, the share of moving ones that are found, and the energy of edges."""
     kept = [value for one in videos for value in one.kept]
-    return (
-        float(np.mean(kept)),
-        found_share([one.drawn for one in videos]),
-        float(np.mean([one.drawn.edges for one in videos])),
-    )
+    edges = [one.drawn.edges for one in videos if one.drawn.edges is not None]
+    return float(np.mean(kept)), found_share([one.drawn for one in videos]), float(np.mean(edges))
 
 
 def speed_figures(count: int) -> list[Figure]:

@@ -63,7 +63,7 @@ class Drawn:
     """What became of one video's moving things."""
 
     found: list[bool]  # per look at a moving object: seen where it is, as what it is
-    edges: float  # energy of edges where the outcome's true clip moves, over the truth's
+    edges: float | None  # energy of edges where the outcome's true clip moves, over the truth's
     clear: bool
 
 
@@ -77,10 +77,12 @@ def drawn(one: Scene, video: Video, segmenter: Segmenter) -> Drawn:
     return Drawn(found, edge_ratio(video, truth), clear)
 
 
-def edge_ratio(video: Video, truth: Video) -> float:
-    where = moving(truth)
-    where = np.stack([ndimage.binary_dilation(mask, iterations=2) for mask in where])
-    return float(edge_energy(video)[where].sum() / max(edge_energy(truth)[where].sum(), 1e-9))
+def edge_ratio(video: Video, truth: Video) -> float | None:
+    """None of an outcome in which nothing moves: a domino that stays has no moving edges to compare."""
+    where = np.stack([ndimage.binary_dilation(mask, iterations=2) for mask in moving(truth)])
+    if not where.any():
+        return None
+    return float(edge_energy(video)[where].sum() / edge_energy(truth)[where].sum())
 
 
 def edge_energy(video: Video) -> NDArray[Any]:

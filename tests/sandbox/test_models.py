@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from physplan.errors import PhysPlanError
-from physplan.sandbox.models.autoencoder import FrameAutoencoder
+from physplan.sandbox.models.autoencoder import FrameAutoencoder, sharpened
 from physplan.sandbox.models.drawing import DrawingNet
 from physplan.sandbox.models.outline import OutlineNet, Retouch, enlarge, shrink
 from physplan.sandbox.models.sight import group_instances
@@ -135,6 +135,20 @@ def test_before_training_the_still_part_is_lossless_and_the_rest_coarse(model: S
         decoded = autoencoder.decode(autoencoder.encode(video))
     torch.testing.assert_close(decoded[..., 48:, :], video[..., 48:, :], rtol=0, atol=1e-4)
     assert (decoded - video)[:, :, 1:, :48, :48].abs().mean() > 0.1
+
+
+def test_what_departs_from_the_picture_is_made_crisper_and_the_rest_left_alone() -> None:
+    picture = torch.rand(1, 3, 24, 24, generator=torch.Generator().manual_seed(3))
+    frame = picture.clone()
+    frame[..., :12, 12:] += torch.linspace(0, 1, 12)  # a soft edge at the right of the upper half
+    crisp = sharpened(frame, picture)
+    torch.testing.assert_close(crisp[..., 14:, :], picture[..., 14:, :], rtol=0, atol=0)
+    torch.testing.assert_close(sharpened(frame, frame), frame, rtol=0, atol=0)
+    step = torch.zeros(1, 3, 24, 24)
+    step[..., 12:] = 1.0
+    across = sharpened(step, torch.zeros_like(step))[0, 0, 5].diff()
+    assert float(across.max()) > 1.0
+    assert float(across.square().sum()) < 1.2  # a touch
 
 
 def test_patterns_are_ordered_by_what_they_hold_and_lose_nothing() -> None:

@@ -81,6 +81,9 @@ def test_outlines_are_made_once_for_each_autoencoder(tmp_path: Path) -> None:
     assert torch.equal(again.departures, made.departures)
     assert again.prompts == made.prompts
     assert {path: path.stat().st_mtime_ns for path in stored} == stored
+    outlines_of(tmp_path, 3, other)  # another decoder, the same latents
+    assert len(list(tmp_path.rglob("*.pt"))) == 1
+    other.scale.fill_(2.0)
     outlines_of(tmp_path, 3, other)
     assert len(list(tmp_path.rglob("*.pt"))) == 2
 

@@ -19,11 +19,13 @@ from transformers import PreTrainedTokenizerFast, T5EncoderModel
 
 from physplan.errors import PhysPlanError
 from physplan.sandbox.models.autoencoder import CELL, FrameAutoencoder
+from physplan.sandbox.models.by_frame import by_frame
 from physplan.sandbox.models.copying import STRIDE
 from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.drawing import DrawingNet
 from physplan.sandbox.models.lots import draw_lot
 from physplan.sandbox.models.outline import BLOCK, MUCH, QUIETER, OutlineNet, enlarge, shrink
+from physplan.sandbox.models.packed import load_packed
 from physplan.sandbox.models.text import encode_prompts
 from physplan.sandbox.world.render import FRAMES
 from physplan.video.families.base import FamilyModel, Request, to_unit
@@ -90,7 +92,7 @@ class SandboxVideo(FamilyModel):
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
         """A folder with outline, drawing, scheduler, autoencoder, text_encoder and tokenizer, as diffusers
-        lays them out."""
+        lays them out, the outline's weights packed."""
         folder = Path(folder)
         if not all((folder / part / "config.json").exists() for part in ("outline", "drawing")):
             raise PhysPlanError(
@@ -98,7 +100,7 @@ class SandboxVideo(FamilyModel):
             )
         full = {"torch_dtype": torch.float32}
         drawing = DrawingNet.from_pretrained(folder / "drawing", **full)
-        outline = OutlineNet.from_pretrained(folder / "outline", **full)
+        outline = load_packed(OutlineNet, folder / "outline")
         autoencoder = FrameAutoencoder.from_pretrained(folder / "autoencoder", **full)
         encoder = T5EncoderModel.from_pretrained(folder / "text_encoder", dtype=torch.float32)
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder / "tokenizer")
@@ -180,18 +182,22 @@ class SandboxVideo(FamilyModel):
 
     def _drawn(self, noisy: Tensor, picture: Tensor, n: int, conditioning: Conditioning) -> Tensor:
         """Without words: what happens is settled."""
-        frames = noisy.shape[2]
-        beside = picture.expand(-1, -1, frames, -1, -1).transpose(1, 2).flatten(0, 1)
-        found: Tensor = self.denoiser(
-            self.denoiser.neighbours(noisy),
-            beside,
-            conditioning.inputs["blocks"],
-            conditioning.timesteps[n].expand(frames),
-            self.codec.spread,
-            torch.full((frames,), conditioning.noise.alpha(n), device=noisy.device),
-            torch.full((frames,), conditioning.noise.sigma(n), device=noisy.device),
-        )
-        return found.transpose(0, 1)[None]
+        alpha, sigma = conditioning.noise.alpha(n), conditioning.noise.sigma(n)
+
+        def answer(clips: Tensor, frames: Tensor) -> Tensor:
+            many = len(frames)
+            found: Tensor = self.denoiser(
+                self.denoiser.neighbours(clips, frames),
+                picture[:, :, 0].expand(many, -1, -1, -1),
+                conditioning.inputs["blocks"],
+                conditioning.timesteps[n].expand(many),
+                self.codec.spread,
+                torch.full((many,), alpha, device=clips.device),
+                torch.full((many,), sigma, device=clips.device),
+            )
+            return found.transpose(0, 1)[None]
+
+        return by_frame(answer, noisy)
 
 
 def lot_for(picture: Image, noise: Tensor) -> Tensor:

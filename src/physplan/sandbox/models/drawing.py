@@ -97,11 +97,14 @@ class DrawingNet(ModelMixin, ConfigMixin):
         self.patterns.copy_(patterns[: len(self.patterns)])
         self.scale.copy_(scale)
 
-    def neighbours(self, noisy: Tensor) -> Tensor:
-        """[B, C, F, h, w] -> [B * F, C, moments, h, w]. The first frame is the picture: nothing departs from
-        it, then or before. After the last one nothing is known, which looks the same."""
+    def neighbours(self, noisy: Tensor, frames: Tensor | None = None) -> Tensor:
+        """[B, C, F, h, w] -> [B * F, C, moments, h, w], or of some frames only. The first frame is the
+        picture: nothing departs from it, then or before. After the last one nothing is known, which looks the
+        same."""
         moments = self.config.moments
         before, after = -min(moments), max(moments)
         padded = F.pad(noisy[:, :, 1:], (0, 0, 0, 0, 1 + before, after))
-        found = [padded[:, :, before + moment : before + moment + noisy.shape[2]] for moment in moments]
+        if frames is None:
+            frames = torch.arange(noisy.shape[2], device=noisy.device)
+        found = [padded[:, :, before + moment + frames] for moment in moments]
         return torch.stack(found, dim=2).permute(0, 3, 1, 2, 4, 5).flatten(0, 1)

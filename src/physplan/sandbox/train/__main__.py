@@ -14,6 +14,8 @@ from diffusers.configuration_utils import ConfigMixin
 from torch import nn
 
 from physplan.sandbox.components import WEIGHTS
+from physplan.sandbox.models.outline import OutlineNet
+from physplan.sandbox.models.packed import save_packed
 from physplan.sandbox.models.text import build_text_encoder, build_tokenizer
 from physplan.sandbox.train import autoencoder, encoder, finish, sight, video
 from physplan.sandbox.train.loop import TrainConfig
@@ -86,13 +88,16 @@ def save_words(folder: Path) -> None:
 
 
 def save(model: nn.Module, folder: Path) -> None:
-    """Half precision, safetensors; the old folder goes only when the new one is whole."""
+    """Half precision, the outline network in bytes; the old folder goes only when the new one is whole."""
     fresh = folder.with_name(f".{folder.name}-new")
     shutil.rmtree(fresh, ignore_errors=True)
     if isinstance(model, ConfigMixin):
         model.register_to_config(_name_or_path="")  # where it was loaded from is nobody's business
-    model.half().save_pretrained(fresh, safe_serialization=True)  # type: ignore[operator]
-    model.float()
+    if isinstance(model, OutlineNet):
+        save_packed(model, fresh)
+    else:
+        model.half().save_pretrained(fresh, safe_serialization=True)  # type: ignore[operator]
+        model.float()
     if (folder / "README.md").exists():  # the model card outlives the weights it was written for: update it
         shutil.copy(folder / "README.md", fresh)
     shutil.rmtree(folder, ignore_errors=True)

@@ -7,6 +7,7 @@ noise step 857: 0.19 in those, 0.25 in others), so it needs more of them than on
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,7 @@ class Outlines:
 
 def outlines_of(folder: Path, count: int, frozen: FrameAutoencoder) -> Outlines:
     """Of the first `count` training clips; what was made before, by this autoencoder, is read."""
-    place = folder / f"outlines-and-lots-{fingerprint(frozen)}"
+    place = folder / f"outlines-and-lots-{of_latents(frozen)}"
     place.mkdir(parents=True, exist_ok=True)
     parts: list[Outlines] = []
     for start in tqdm(range(0, count, TOGETHER), desc="rendering and encoding clips"):
@@ -73,9 +74,14 @@ def encoded(start: int, count: int, frozen: FrameAutoencoder) -> Outlines:
     return Outlines(torch.cat(departures), torch.cat(pictures), torch.cat(blocks), prompts, drawn)
 
 
-def fingerprint(frozen: FrameAutoencoder) -> str:
-    """Of the weights: another autoencoder's clips are of no use."""
+def fingerprint(tensors: Iterable[Tensor]) -> str:
+    """Of weights: what other ones have made is of no use."""
     digest = hashlib.sha256()
-    for value in frozen.state_dict().values():
+    for value in tensors:
         digest.update(value.float().numpy().tobytes())
     return digest.hexdigest()[:12]
+
+
+def of_latents(frozen: FrameAutoencoder) -> str:
+    """Of what decides about latents; another decoder leaves them as they are."""
+    return fingerprint([frozen.patterns, frozen.scale])

@@ -18,6 +18,7 @@ from physplan.sandbox.models.copying import STRIDE
 from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.drawing import DrawingNet
 from physplan.sandbox.models.outline import MUCH, QUIETER, OutlineNet
+from physplan.sandbox.models.packed import load_packed
 from physplan.sandbox.models.text import build_text_encoder, build_tokenizer, encode_prompts
 from physplan.sandbox.train.autoencoder import CROP, Crops, to_input
 from physplan.sandbox.train.data import cache_frames
@@ -152,8 +153,10 @@ def run(
     config = config or usual
     torch.manual_seed(config.seed)
     denoiser = build()
-    if start is not None:
-        denoiser = type(denoiser).from_pretrained(start, torch_dtype=torch.float32)
+    if start is not None and isinstance(denoiser, OutlineNet):
+        denoiser = load_packed(OutlineNet, start)
+    elif start is not None:
+        denoiser = DrawingNet.from_pretrained(start, torch_dtype=torch.float32)
     frozen = FrameAutoencoder.from_pretrained(autoencoder, torch_dtype=torch.float32).requires_grad_(False)
     if isinstance(denoiser, DrawingNet):
         denoiser.draw_with(frozen.patterns, frozen.scale)
