@@ -139,16 +139,21 @@ def test_before_training_the_still_part_is_lossless_and_the_rest_coarse(model: S
 
 def test_what_departs_from_the_picture_is_made_crisper_and_the_rest_left_alone() -> None:
     picture = torch.rand(1, 3, 24, 24, generator=torch.Generator().manual_seed(3))
+    torch.testing.assert_close(sharpened(picture, picture), picture, rtol=0, atol=0)
     frame = picture.clone()
-    frame[..., :12, 12:] += torch.linspace(0, 1, 12)  # a soft edge at the right of the upper half
+    frame[..., :12, :] = 0.5 + 0.5 * (torch.arange(24) >= 12)
     crisp = sharpened(frame, picture)
-    torch.testing.assert_close(crisp[..., 14:, :], picture[..., 14:, :], rtol=0, atol=0)
-    torch.testing.assert_close(sharpened(frame, frame), frame, rtol=0, atol=0)
-    step = torch.zeros(1, 3, 24, 24)
-    step[..., 12:] = 1.0
-    across = sharpened(step, torch.zeros_like(step))[0, 0, 5].diff()
-    assert float(across.max()) > 1.0
-    assert float(across.square().sum()) < 1.2  # a touch
+    torch.testing.assert_close(crisp[..., 12:, :], picture[..., 12:, :], rtol=0, atol=0)
+    across = crisp[0, 0, 5].diff()
+    assert float(across.max()) > 0.5
+    assert float(across.square().sum()) < 0.5  # a touch: a step of 0.5 has 0.25
+
+
+def test_what_has_left_leaves_no_ring() -> None:
+    picture = torch.zeros(1, 3, 24, 24)
+    picture[..., 8:16, 8:16] = 1.0
+    gone = torch.zeros_like(picture)
+    torch.testing.assert_close(sharpened(gone, picture), gone, rtol=0, atol=0)
 
 
 def test_patterns_are_ordered_by_what_they_hold_and_lose_nothing() -> None:
