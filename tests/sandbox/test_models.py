@@ -116,7 +116,12 @@ def test_other_sizes_are_refused_with_the_one_it_makes(model: SandboxVideo) -> N
 
 
 def test_a_folder_without_weights_says_how_to_train_them(tmp_path: Path) -> None:
-    with pytest.raises(PhysPlanError, match=r"physplan.sandbox.train"):
+    for file in ("drawing/config.json", "outline/config.json", "outline/diffusion_pytorch_model.safetensors"):
+        with pytest.raises(PhysPlanError, match=r"physplan.sandbox.train"):
+            SandboxVideo.from_pretrained(tmp_path)
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text("{}")
+    with pytest.raises(PhysPlanError, match=r"physplan.sandbox.train"):  # of the version before
         SandboxVideo.from_pretrained(tmp_path)
 
 

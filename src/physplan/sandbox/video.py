@@ -25,7 +25,7 @@ from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.drawing import DrawingNet
 from physplan.sandbox.models.lots import draw_lot
 from physplan.sandbox.models.outline import BLOCK, MUCH, QUIETER, OutlineNet, enlarge, shrink
-from physplan.sandbox.models.packed import load_packed
+from physplan.sandbox.models.packed import FILE, load_packed
 from physplan.sandbox.models.text import encode_prompts
 from physplan.sandbox.world.render import FRAMES
 from physplan.video.families.base import FamilyModel, Request, to_unit
@@ -94,7 +94,12 @@ class SandboxVideo(FamilyModel):
         """A folder with outline, drawing, scheduler, autoencoder, text_encoder and tokenizer, as diffusers
         lays them out, the outline's weights packed."""
         folder = Path(folder)
-        if not all((folder / part / "config.json").exists() for part in ("outline", "drawing")):
+        needed = (
+            folder / "outline" / "config.json",
+            folder / "outline" / FILE,
+            folder / "drawing" / "config.json",
+        )
+        if not all(file.exists() for file in needed):
             raise PhysPlanError(
                 f"{folder} holds no sandbox video model: train one with `python -m physplan.sandbox.train`."
             )

@@ -1,7 +1,7 @@
 """A large network's weights in a byte each: whole numbers, and for every row the step between them.
 
-The outline network alone would fill most of the package in half precision. Rounded this way its answers
-change by a hundredth of their error.
+The outline network alone would fill most of the package in half precision. Rounded this way, what its videos
+are measured by stays the same to three digits.
 """
 
 from __future__ import annotations
