@@ -20,7 +20,7 @@ import numpy as np
 import yaml
 from PIL import Image
 
-from physplan.files import write_json
+from physplan.files import atomic_path, write_atomic, write_json
 from physplan.graph import EventChain, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.runs import RunFolder, layout
 from physplan.studio.process import Stopped
@@ -98,23 +98,26 @@ def plan(prompt: str = PROMPT, words: str = "it is filled with air") -> EventCha
 def write_run(
     folder: Path, *, prompt: str = PROMPT, method: str = "physplan", seed: int = 0, video: bool = True
 ) -> Path:
-    """A run's folder as it is left by a run that has a plan, and a video where asked for."""
+    """A run's folder as it is left by a run that has a plan, and a video where asked for. Its files appear
+    whole, as the pipeline's do: a page may ask for the run while it is written again."""
     folder.mkdir(parents=True, exist_ok=True)
     inputs = {"image": "0" * 64, "prompt": prompt, "method": method, "seed": seed}
     write_json(
         folder / layout.RUN,
         {"inputs": inputs, "identity": inputs, "versions": {"physplan": "0", "python": "3"}},
     )
-    (folder / layout.CONFIG).write_text(yaml.safe_dump({"preset": "sandbox"}))
+    write_atomic(folder / layout.CONFIG, yaml.safe_dump({"preset": "sandbox"}))
     for name in (layout.INPUT, layout.FRAME):
-        Image.new("RGB", (32, 32), (90, 120, 150)).save(folder / name)
+        with atomic_path(folder / name) as temporary:
+            Image.new("RGB", (32, 32), (90, 120, 150)).save(temporary)
     plan(prompt).save(folder / layout.PLAN)
     run = RunFolder(folder)
     run.finish("plan", "k", [folder / layout.PLAN], seconds=1.5, made_from={})
     if video:
-        write_video(folder / layout.VIDEO)
+        with atomic_path(folder / layout.VIDEO) as temporary:
+            write_video(temporary)
         run.finish("video", "k", [folder / layout.VIDEO], seconds=2.5, made_from={})
-        (folder / layout.REPORT).write_text("<!doctype html><script>document.title='owned'</script>report")
+        write_atomic(folder / layout.REPORT, "<!doctype html><script>document.title='owned'</script>report")
     return folder
 
 
