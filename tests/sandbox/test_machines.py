@@ -90,3 +90,14 @@ def test_the_slope_of_a_beam_is_seen_beside_what_lies_on_it() -> None:
         (angles,) = (sprite.level for sprite in world.sprites() if sprite.object == name)
         slope = beam_slope(world.render(only=[0]).mask(name))
         assert slope == pytest.approx(np.tan(np.asarray(angles)[0]), abs=0.09), (name, variant)
+
+
+def test_a_beam_that_something_covers_in_part_still_has_a_slope() -> None:
+    mask = np.zeros((60, 60), dtype=bool)
+    for column in range(5, 55):
+        mask[20 + column // 5 : 24 + column // 5, column] = True
+    whole = beam_slope(mask)
+    mask[:, 12:16] = False  # a thing that stands in front
+    assert beam_slope(mask) == pytest.approx(whole, abs=0.06)
+    mask[:, :53] = False
+    assert np.isfinite(beam_slope(mask))

@@ -275,13 +275,12 @@ def _facing(mask: Mask) -> str:
 
 def beam_slope(mask: Mask) -> float:
     """How far the bare left half of a beam falls per column: things on its right half may hide that."""
-    rows, columns = np.nonzero(mask)
-    span = columns.max() - columns.min()
+    shown = np.flatnonzero(mask.any(axis=0))  # columns; a thing in front of the beam may hide some
+    tops, span = mask.argmax(axis=0)[shown], shown[-1] - shown[0]
     near, far = (
-        [rows[columns == columns.min() + round(share * span) + step].min() for step in (-1, 0, 1)]
-        for share in BARE
+        np.argsort(np.abs(shown - shown[0] - round(share * span)), kind="stable")[:3] for share in BARE
     )
-    return float((np.median(far) - np.median(near)) / ((BARE[1] - BARE[0]) * max(span, 1)))
+    return float((np.median(tops[far]) - np.median(tops[near])) / ((BARE[1] - BARE[0]) * max(span, 1)))
 
 
 def _color(thing: Seen, picture: Picture) -> str:
