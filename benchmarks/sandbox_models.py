@@ -32,7 +32,6 @@ from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.render import FRAMES, Clip
 from physplan.sandbox.world.scene import Scene
 
-FIRST = 700  # test scenes below were looked at while the models were made
 LOOKS = (0, 10, 21, 32)  # frames at which pictures are judged
 
 
@@ -61,8 +60,8 @@ def found_share(drawn: Sequence[sandbox_motion.Drawn]) -> float:
     return float(np.mean(looks)) if looks else 0.0
 
 
-def unseen_scenes(count: int) -> Iterator[tuple[Scene, Clip]]:
-    for index in range(FIRST, FIRST + count):
+def unseen_scenes(indices: range) -> Iterator[tuple[Scene, Clip]]:
+    for index in indices:
         chosen = scene("test", index)
         yield chosen, chosen.render()
 
@@ -82,12 +81,12 @@ def reconstruct(clip: Clip) -> torch.Tensor:
     return (decoded.transpose(0, 1) / 2 + 0.5).clamp(0, 1)
 
 
-def autoencoder_figures(count: int) -> list[Figure]:
+def autoencoder_figures(scenes: range) -> list[Figure]:
     values = []
-    for _, clip in unseen_scenes(count):
+    for _, clip in unseen_scenes(scenes):
         error = (reconstruct(clip) - as_images(clip, tuple(range(len(clip.frames))))).square().mean()
         values.append(float(-10 * torch.log10(error)))
-    moving = sandbox_motion.moving_psnr([chosen for chosen, _ in unseen_scenes(count)])
+    moving = sandbox_motion.moving_psnr([chosen for chosen, _ in unseen_scenes(scenes)])
     worst = min(moving, key=moving.__getitem__)
     return [
         at_least("autoencoder PSNR, dB", float(np.mean(values)), 31.0),
@@ -118,9 +117,9 @@ def visible_objects(
                 yield key, category, mask
 
 
-def segmenter_figures(count: int) -> list[Figure]:
+def segmenter_figures(scenes: range) -> list[Figure]:
     segmenter, clean = load_segmenter(), []
-    for chosen, clip in unseen_scenes(count):
+    for chosen, clip in unseen_scenes(scenes):
         for picture, frame in zip(as_images(clip), LOOKS, strict=True):
             for _, category, mask in visible_objects(chosen, clip, frame):
                 clean.append(best_iou(segmenter, picture, category, mask))
@@ -128,9 +127,9 @@ def segmenter_figures(count: int) -> list[Figure]:
 
 
 @torch.no_grad()
-def depth_figures(count: int) -> list[Figure]:
+def depth_figures(scenes: range) -> list[Figure]:
     depth, right = load_depth(), []
-    for chosen, clip in unseen_scenes(count):
+    for chosen, clip in unseen_scenes(scenes):
         maps = depth(as_images(clip)).numpy()
         for k, frame in enumerate(LOOKS):
             objects = list(visible_objects(chosen, clip, frame))
@@ -142,12 +141,12 @@ def depth_figures(count: int) -> list[Figure]:
 
 
 @torch.no_grad()
-def encoder_figures(count: int, threshold: float = 0.5, temperature: float = 0.1) -> list[Figure]:
+def encoder_figures(scenes: range, threshold: float = 0.5, temperature: float = 0.1) -> list[Figure]:
     """Eq. 4-5: the reference from the clean frame's mask, looked for in the clean and in the decoded
     frame."""
     encoder = load_encoder()
     scores: dict[str, list[float]] = {"clean": [], "decoded": []}
-    for chosen, clip in unseen_scenes(count):
+    for chosen, clip in unseen_scenes(scenes):
         clean, decoded = encoder(as_images(clip)), encoder(reconstruct(clip)[list(LOOKS)])
         for k, frame in enumerate(LOOKS):
             for _, _, mask in visible_objects(chosen, clip, frame):
@@ -161,8 +160,8 @@ def encoder_figures(count: int, threshold: float = 0.5, temperature: float = 0.1
     return [at_least(f"encoder occupancy IoU, {n} frames", float(np.mean(v)), 0.6) for n, v in scores.items()]
 
 
-def plan_figures(count: int) -> list[Figure]:
-    tally = measure_plans([chosen for chosen, _ in unseen_scenes(count)], trained_eyes)
+def plan_figures(scenes: range) -> list[Figure]:
+    tally = measure_plans([chosen for chosen, _ in unseen_scenes(scenes)], trained_eyes)
     return [at_least(name, tally.share(name), aim) for name, aim in AIMS.items()]
 
 
@@ -186,12 +185,12 @@ def look_at(chosen: Scene, clip: Clip, video: np.ndarray, segmenter: Segmenter) 
     return Looked(judge(chosen, floats).plausible, kept, sandbox_motion.drawn(chosen, floats, segmenter))
 
 
-def video_figures(count: int) -> list[Figure]:
+def video_figures(scenes: range) -> list[Figure]:
     """The base model as the preset samples it; and true clips of the same scenes such as it learnt from, some
     of them meddled with: what a perfect model of those would reach."""
     segmenter, config = load_segmenter(), SandboxStudy.of_preset().config
     seconds, made, true = [], [], []
-    for chosen, clip in unseen_scenes(count):
+    for chosen, clip in unseen_scenes(scenes):
         begun = time.perf_counter()
         video = make_video(Setting(scene=chosen, config=config), Arm(name="base"), seed=0)
         seconds.append(time.perf_counter() - begun)
@@ -221,14 +220,14 @@ def drawn_figures(videos: Sequence[Looked]) -> tuple[float, float, float]:
     return float(np.mean(kept)), found_share([one.drawn for one in videos]), float(np.mean(edges))
 
 
-def speed_figures(count: int) -> list[Figure]:
+def speed_figures(scenes: range) -> list[Figure]:
     model = load_video()
     layout = model.check_size(height=96, width=96, num_frames=FRAMES)
     latents = torch.randn(1, model.latent_channels, layout.num_latents, 12, 12)
     window = layout.window(14, model.preview_length)
     times = []
     with torch.no_grad():
-        for _ in range(max(count, 20)):
+        for _ in range(max(len(scenes), 20)):
             begun = time.perf_counter()
             model.decode_window(latents[:, :, window.latents], window)
             times.append(1000 * (time.perf_counter() - begun))
@@ -257,7 +256,7 @@ print(time.perf_counter() - begun)
 """
 
 
-PARTS: dict[str, Callable[[int], list[Figure]]] = {
+PARTS: dict[str, Callable[[range], list[Figure]]] = {
     "autoencoder": autoencoder_figures,
     "segmenter": segmenter_figures,
     "depth": depth_figures,
@@ -273,13 +272,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scenes", type=int, default=50, help="test scenes per part")
+    parser.add_argument("--first", type=int, default=sandbox_motion.FIRST, help="the first test scene")
     parser.add_argument("--only", choices=PARTS, action="append", help="only these parts")
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     print(f"{'figure':44s} {'measured':>9s}   aim")
     for part in args.only or PARTS:
-        for figure in PARTS[part](args.scenes):
+        for figure in PARTS[part](range(args.first, args.first + args.scenes)):
             mark = "" if figure.met else "   MISSED"
             print(f"{figure.name:44s} {figure.value:9.3f}   {figure.aim}{mark}", flush=True)
 

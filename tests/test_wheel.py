@@ -52,7 +52,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_carries_the_weights_with_their_cards(unpacked: Path) -> None:
     weights = unpacked / "physplan" / "sandbox" / "weights"
     parts = {path.parent.relative_to(weights).as_posix() for path in weights.rglob("*.safetensors")}
-    networks = {f"video/{name}" for name in ("outline", "drawing", "autoencoder", "text_encoder")}
+    networks = {f"video/{name}" for name in ("outline", "contour", "drawing", "autoencoder", "text_encoder")}
     assert parts == {"encoder", "sight", *networks}
     assert {path.parent.name for path in weights.rglob("README.md")} >= {"encoder", "sight", "video"}
     assert sum(path.stat().st_size for path in weights.rglob("*")) < 40e6

@@ -11,6 +11,7 @@ from PIL import Image
 
 from physplan.errors import PhysPlanError
 from physplan.sandbox.models.autoencoder import FrameAutoencoder, sharpened
+from physplan.sandbox.models.contour import build_contour, doubled, halved
 from physplan.sandbox.models.drawing import DrawingNet
 from physplan.sandbox.models.outline import OutlineNet, Retouch, enlarge, shrink
 from physplan.sandbox.models.sight import group_instances
@@ -29,6 +30,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> SandboxVideo:
     torch.manual_seed(0)
     save(FrameAutoencoder(), folder / "autoencoder")
     save(OutlineNet(), folder / "outline")
+    save(build_contour(), folder / "contour")
     save(DrawingNet(), folder / "drawing")
     save_words(folder)
     return SandboxVideo.from_pretrained(folder)
@@ -90,16 +92,18 @@ def test_every_moment_is_retouched_by_the_same_weights() -> None:
     assert reached.nonzero().flatten().tolist() == [2, 3, 4, 5, 6]  # its neighbours, two on each side
 
 
-def test_the_two_networks_take_turns_at_the_noise_that_is_theirs(model: SandboxVideo) -> None:
+def test_the_networks_take_turns_at_the_noise_that_is_theirs(model: SandboxVideo) -> None:
     asked: list[str] = []
     hooks = [
         network.register_forward_hook(lambda *_, name=name: asked.append(name))
-        for name, network in zip(("outline", "drawing"), model.denoisers, strict=True)
+        for name, network in zip(("outline", "contour", "drawing"), model.denoisers, strict=True)
     ]
     sample(model, prepared(model, steps=10))
     for hook in hooks:
         hook.remove()
-    assert asked == ["outline"] * 6 + ["drawing"] * 4  # the steps are 999, 899 ... 599, 499 and 399
+    assert (
+        asked == ["outline", "contour"] * 6 + ["drawing"] * 4
+    )  # the steps are 999, 899 ... 599, 499 and 399
 
 
 def test_an_outline_is_the_mean_of_its_block_and_leaves_the_picture_alone() -> None:
@@ -110,13 +114,43 @@ def test_an_outline_is_the_mean_of_its_block_and_leaves_the_picture_alone() -> N
     torch.testing.assert_close(shrink(large), small)
 
 
+def test_half_the_rate_is_the_mean_of_pairs_behind_the_picture() -> None:
+    clip = torch.randn(1, 2, 7, 4, 4, generator=torch.Generator().manual_seed(0))
+    half = halved(clip)
+    assert half.shape == (1, 2, 4, 4, 4)
+    assert torch.equal(half[:, :, 0], clip[:, :, 0])
+    torch.testing.assert_close(half[:, :, 2], clip[:, :, 3:5].mean(dim=2))
+    torch.testing.assert_close(halved(doubled(half)), half)
+
+
+def test_contours_follow_the_words_through_their_outlines(model: SandboxVideo) -> None:
+    """Each branch of the words has its own, and gradients reach the noise beneath both."""
+    conditioning = prepared(model)
+    latents = conditioning.latents.clone().requires_grad_()
+    start = conditioning.inputs["picture"]
+    outlines = torch.randn(2, 24, 33, 16, 16, generator=torch.Generator().manual_seed(1))
+    found = model._contoured(latents[:, :24], outlines, start, 1, conditioning)
+    assert found.shape == (2, 24, 33, 16, 16)
+    assert (found[0] - found[1]).abs().max() > 0.1
+    assert torch.equal(found[:, :, 1], found[:, :, 2])  # half the rate
+    found[0, :, 9].sum().backward()
+    reached = latents.grad.abs().sum(dim=(0, 1, 3, 4)).nonzero().flatten().tolist()
+    assert set(reached) <= set(range(5, 15))
+    assert {9, 10} <= set(reached)
+
+
 def test_other_sizes_are_refused_with_the_one_it_makes(model: SandboxVideo) -> None:
     with pytest.raises(PhysPlanError, match="33 frames of 96 x 96"):
         model.check_size(height=128, width=96, num_frames=33)
 
 
 def test_a_folder_without_weights_says_how_to_train_them(tmp_path: Path) -> None:
-    for file in ("drawing/config.json", "outline/config.json", "outline/diffusion_pytorch_model.safetensors"):
+    for file in (
+        "drawing/config.json",
+        "contour/config.json",
+        "outline/config.json",
+        "outline/diffusion_pytorch_model.safetensors",
+    ):
         with pytest.raises(PhysPlanError, match=r"physplan.sandbox.train"):
             SandboxVideo.from_pretrained(tmp_path)
         (tmp_path / file).parent.mkdir(exist_ok=True)

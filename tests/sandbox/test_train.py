@@ -19,8 +19,8 @@ from torch import nn
 from physplan.sandbox.models.autoencoder import FrameAutoencoder
 from physplan.sandbox.train import autoencoder, data, encoder, finish, loop, pictures, sight, video
 from physplan.sandbox.train.__main__ import save
+from physplan.sandbox.train.halves import halves_of
 from physplan.sandbox.train.loop import TrainConfig, train
-from physplan.sandbox.train.outlines import outlines_of
 
 SHORT = TrainConfig(steps=12, learning_rate=2e-3, batch=4, warmup=2)
 
@@ -58,8 +58,8 @@ def test_a_short_run_of_the_video_model_learns_and_the_decoder_finishes_on_it(fo
     frozen, _ = autoencoder.run(folder, config=replace(SHORT, steps=20), clips=12)
     save(frozen, folder / "autoencoder")
     gentle = replace(SHORT, learning_rate=4e-4, steps=24, batch=8)
-    for part in ("outline", "drawing"):
-        model, figures = video.run(part, folder, folder / "autoencoder", config=gentle, clips=12)
+    for part in ("outline", "contour", "drawing"):
+        model, figures = video.run(part, folder, folder, config=gentle, clips=12)
         assert falls(figures["curve"]), part
         save(model, folder / part)
     model, figures = finish.run(folder, folder, config=SHORT, clips=12)
@@ -69,23 +69,27 @@ def test_a_short_run_of_the_video_model_learns_and_the_decoder_finishes_on_it(fo
     assert not torch.equal(model.draw[0].weight, before.draw[0].weight)
 
 
-def test_outlines_are_made_once_for_each_autoencoder(tmp_path: Path) -> None:
+def test_clips_are_encoded_once_for_each_autoencoder(tmp_path: Path) -> None:
     torch.manual_seed(0)
     frozen, other = FrameAutoencoder().requires_grad_(False), FrameAutoencoder().requires_grad_(False)
-    made = outlines_of(tmp_path, 3, frozen)
-    assert made.departures.shape == (3, 24, 16, 8, 8)
+    made = halves_of(tmp_path, 3, frozen)
+    assert made.departures.shape == (3, 24, 16, 16, 16)
     assert len(made) == 3
     stored = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.pt")}
     assert len(stored) == 1
-    again = outlines_of(tmp_path, 3, frozen)
+    again = halves_of(tmp_path, 3, frozen)
     assert torch.equal(again.departures, made.departures)
     assert again.prompts == made.prompts
     assert {path: path.stat().st_mtime_ns for path in stored} == stored
-    outlines_of(tmp_path, 3, other)  # another decoder, the same latents
-    assert len(list(tmp_path.rglob("*.pt"))) == 1
-    other.scale.fill_(2.0)
-    outlines_of(tmp_path, 3, other)
+    between = halves_of(tmp_path, 3, frozen, every=1)
+    assert torch.equal(between.departures[:, :, ::2], made.departures)
+    assert between.departures.shape == (3, 24, 31, 16, 16)
     assert len(list(tmp_path.rglob("*.pt"))) == 2
+    halves_of(tmp_path, 3, other)  # another decoder, the same latents
+    assert len(list(tmp_path.rglob("*.pt"))) == 2
+    other.scale.fill_(2.0)
+    halves_of(tmp_path, 3, other)
+    assert len(list(tmp_path.rglob("*.pt"))) == 3
 
 
 def toy(folder: Path, steps: int) -> nn.Module:

@@ -1,4 +1,4 @@
-"""The sandbox's video model: CogVideoX's noise, a latent per frame, and two denoisers that take turns."""
+"""The sandbox's video model: CogVideoX's noise, a latent per frame, and denoisers that take turns."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from transformers import PreTrainedTokenizerFast, T5EncoderModel
 from physplan.errors import PhysPlanError
 from physplan.sandbox.models.autoencoder import CELL, FrameAutoencoder
 from physplan.sandbox.models.by_frame import by_frame
+from physplan.sandbox.models.contour import CALMER, doubled, halved
 from physplan.sandbox.models.copying import STRIDE
 from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.drawing import DrawingNet
@@ -77,12 +78,14 @@ class SandboxVideo(FamilyModel):
         *,
         drawing: DrawingNet,
         outline: OutlineNet,
+        contour: DrawingNet,
         scheduler: CogVideoXDDIMScheduler,
         codec: SandboxCodec,
         encode_text: Callable[[list[str]], Tensor],
     ) -> None:
         self.denoiser: Any = drawing  # what things look like, under little noise
         self.outline = outline  # what goes where, under much
+        self.contour = contour  # and the shape of that
         self.scheduler = scheduler
         self.codec: SandboxCodec = codec
         self.encode_text = encode_text
@@ -91,12 +94,13 @@ class SandboxVideo(FamilyModel):
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
-        """A folder with outline, drawing, scheduler, autoencoder, text_encoder and tokenizer, as diffusers
-        lays them out, the outline's weights packed."""
+        """A folder with outline, contour, drawing, scheduler, autoencoder, text_encoder and tokenizer, as
+        diffusers lays them out, the outline's weights packed."""
         folder = Path(folder)
         needed = (
             folder / "outline" / "config.json",
             folder / "outline" / FILE,
+            folder / "contour" / "config.json",
             folder / "drawing" / "config.json",
         )
         if not all(file.exists() for file in needed):
@@ -105,15 +109,17 @@ class SandboxVideo(FamilyModel):
             )
         full = {"torch_dtype": torch.float32}
         drawing = DrawingNet.from_pretrained(folder / "drawing", **full)
+        contour = DrawingNet.from_pretrained(folder / "contour", **full)
         outline = load_packed(OutlineNet, folder / "outline")
         autoencoder = FrameAutoencoder.from_pretrained(folder / "autoencoder", **full)
         encoder = T5EncoderModel.from_pretrained(folder / "text_encoder", dtype=torch.float32)
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder / "tokenizer")
-        for model in (drawing, outline, autoencoder, encoder):
+        for model in (drawing, contour, outline, autoencoder, encoder):
             model.eval().requires_grad_(False)
         return cls(
             drawing=drawing,
             outline=outline,
+            contour=contour,
             scheduler=CogVideoXDDIMScheduler.from_pretrained(folder / "scheduler"),
             codec=SandboxCodec(autoencoder),
             encode_text=lambda prompts: encode_prompts(tokenizer, encoder, prompts),
@@ -146,7 +152,7 @@ class SandboxVideo(FamilyModel):
 
     @property
     def denoisers(self) -> list[Any]:
-        return [self.outline, self.denoiser]
+        return [self.outline, self.contour, self.denoiser]
 
     def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
         """The networks work on departures from the picture (`physplan.sandbox.models.departures`), in the
@@ -157,7 +163,8 @@ class SandboxVideo(FamilyModel):
         start, noisy = picture[:, :drawn], latents[:, :drawn] - alpha * picture[:, :drawn]
         much = int(conditioning.timesteps[n]) >= MUCH
         if much:
-            departure = self._outlined(noisy, start, n, conditioning, rows)
+            outlines = self._outlined(noisy, start, n, conditioning, rows)
+            departure = self._contoured(noisy, outlines, picture, n, conditioning)
         else:
             departure = self._drawn(noisy, picture, n, conditioning)
         departure = F.pad(departure[:, :, 1:], (0, 0, 0, 0, 1, 0))  # the first frame is the picture
@@ -185,22 +192,46 @@ class SandboxVideo(FamilyModel):
         )
         return enlarge(found)
 
+    def _contoured(
+        self, noisy: Tensor, outlines: Tensor, picture: Tensor, n: int, conditioning: Conditioning
+    ) -> Tensor:
+        """Every branch's outlines in full size, at half the rate."""
+        both = torch.cat([noisy.expand(len(outlines), -1, -1, -1, -1), outlines], dim=1)
+        sigma = CALMER * conditioning.noise.sigma(n)
+        return doubled(self._by_frame(self.contour, halved(both), picture, sigma, n, conditioning))
+
     def _drawn(self, noisy: Tensor, picture: Tensor, n: int, conditioning: Conditioning) -> Tensor:
         """Without words: what happens is settled."""
-        alpha, sigma = conditioning.noise.alpha(n), conditioning.noise.sigma(n)
+        sigma = conditioning.noise.sigma(n)
+        return self._by_frame(self.denoiser, noisy, picture, sigma, n, conditioning)
+
+    def _by_frame(
+        self,
+        network: DrawingNet,
+        noisy: Tensor,
+        picture: Tensor,
+        sigma: float,
+        n: int,
+        conditioning: Conditioning,
+    ) -> Tensor:
+        """What a network finds in noisy clips [B, C, F, h, w]; behind the channels there may be outlines."""
+        batch, alpha = len(noisy), conditioning.noise.alpha(n)
 
         def answer(clips: Tensor, frames: Tensor) -> Tensor:
-            many = len(frames)
-            found: Tensor = self.denoiser(
-                self.denoiser.neighbours(clips, frames),
+            parts = clips.chunk(clips.shape[1] // self.codec.drawn, dim=1)
+            seen, *outlined = (network.neighbours(part, frames) for part in parts)
+            many = len(seen)
+            found: Tensor = network(
+                seen,
                 picture[:, :, 0].expand(many, -1, -1, -1),
                 conditioning.inputs["blocks"],
                 conditioning.timesteps[n].expand(many),
                 self.codec.spread,
                 torch.full((many,), alpha, device=clips.device),
                 torch.full((many,), sigma, device=clips.device),
+                outlines=outlined[0] if outlined else None,
             )
-            return found.transpose(0, 1)[None]
+            return found.view(batch, -1, *found.shape[1:]).transpose(1, 2)
 
         return by_frame(answer, noisy)
 

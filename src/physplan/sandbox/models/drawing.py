@@ -5,6 +5,10 @@ latent, on those of a few moments before and after, and on the picture in full. 
 among cells: at equal time it left half the error of a U-net with both. What it draws is for the most part
 copied: two blocks of the picture (`physplan.sandbox.models.copying`), one over the other, cut out by a
 mask.
+
+Such a network can also be given outlines (`physplan.sandbox.models.outline`) of the frame and its neighbours:
+then it gives them their contours while there is still much noise, in which alone it would see things that are
+not there.
 """
 
 from __future__ import annotations
@@ -33,17 +37,19 @@ class DrawingNet(ModelMixin, ConfigMixin):
         blocks: int = 5,
         asks_after: int = 2,
         moments: tuple[int, ...] = (-4, -2, -1, 0, 1, 2, 4),
+        outlined: bool = False,
     ) -> None:
         super().__init__()
+        looks = len(moments) * (2 if outlined else 1)
         # Pixel patterns of the drawn channels, as wide as these: to lay one block over another.
         self.register_buffer("patterns", torch.eye(PATTERNS)[:drawn])
         self.register_buffer("scale", torch.ones(drawn))
         self.level = nn.Sequential(nn.Linear(LEVELS, LEVELS), nn.SiLU(), nn.Linear(LEVELS, LEVELS))
-        self.enter = nn.Conv2d(drawn * (len(moments) + 1) + PATTERNS, width, 3, padding=1)
+        self.enter = nn.Conv2d(drawn * (looks + 1) + PATTERNS, width, 3, padding=1)
         self.residuals = nn.ModuleList(Told(width) for _ in range(blocks))
         self.copier = Copier(width, drawn)
         self.tells = zeroed(nn.Conv2d(2 * drawn, width, 1))
-        self.leave = nn.Conv2d(width, 2 * drawn, 3, padding=1)
+        self.leave = nn.Conv2d(width, (3 if outlined else 2) * drawn, 3, padding=1)
         self.cut = cutter(width, 1, CELL**2)
         nn.init.zeros_(self.leave.weight)
 
@@ -57,16 +63,20 @@ class DrawingNet(ModelMixin, ConfigMixin):
         alpha: Tensor,
         sigma: Tensor,
         corners: Tensor | None = None,
+        outlines: Tensor | None = None,
     ) -> Tensor:
         """From noisy departures of a frame and its neighbours [N, C, moments, h, w], the picture's latent
         [N, C + 108, h, w], its blocks [P, C, rows, columns], noise steps, alpha and sigma [N]; `corners`
-        [N, 2] is the first cell of what is shown, if that is not the whole frame."""
+        [N, 2] is the first cell of what is shown, if that is not the whole frame; `outlines`, where the
+        network is given them, are of the same shape as `noisy`."""
         start = picture[:, : spread.channels]
         wide_alpha, wide_sigma = (x.view(-1, 1, 1, 1) for x in (alpha, sigma))
         shown = spread.flat().inn(wide_alpha, wide_sigma)[:, :, None] * noisy
-        middle = noisy[:, :, self.config.moments.index(0)]
+        now = self.config.moments.index(0)
+        middle, looks = noisy[:, :, now], [shown] if outlines is None else [shown, outlines]
         level = self.level(get_timestep_embedding(timesteps, LEVELS, flip_sin_to_cos=True).to(noisy.dtype))
-        x = self.enter(torch.cat([shown.transpose(1, 2).flatten(1, 2), picture], dim=1))
+        seen_by_all = [look.transpose(1, 2).flatten(1, 2) for look in looks]
+        x = self.enter(torch.cat([*seen_by_all, picture], dim=1))
         for block in self.residuals[: self.config.asks_after]:
             x = block(x, level)
         if corners is None:
@@ -78,7 +88,10 @@ class DrawingNet(ModelMixin, ConfigMixin):
         for block in self.residuals[self.config.asks_after :]:
             x = block(x, level)
         x = F.silu(x)
-        drawn = spread.flat().departure(self.leave(x).float(), middle, wide_alpha, wide_sigma)
+        found = self.leave(x).float()
+        drawn = spread.flat().departure(found[:, : 2 * spread.channels], middle, wide_alpha, wide_sigma)
+        if outlines is not None:  # how much of the outline to believe
+            drawn = drawn + found[:, 2 * spread.channels :].sigmoid() * outlines[:, :, now]
         cut = self.cut(x).float().sigmoid()
         return drawn + cut[:, :1] * (self.laid_over(copies, cut[:, 1:]) - start - drawn)
 

@@ -17,7 +17,8 @@ from torch import Tensor
 from physplan.sandbox.world.render import WORLD
 from physplan.sandbox.world.scene import Meddling, Scene, Take
 
-MEDDLED = 0.35  # share of the clips in which a distractor changes
+MEDDLED = 0.35  # share of the training clips in which a distractor changes
+MEDDLES = 0.1  # and of the videos: rarely, so that what nobody mentions mostly stays, as people expect
 SIDES = 6  # of the die that decides the outcome: two or three of them share it evenly
 HOWS = ("", *Meddling.HOWS)
 ABOUT = 1 + SIDES + 2 + len(HOWS) + 2 + 3  # known, outcome, pace and nudge; of meddling how, when, colour
@@ -35,9 +36,9 @@ def lot_of(
 
 
 def draw_lot(rng: np.random.Generator) -> Tensor:
-    """A new video's."""
+    """A new video's: as clips have it, but that a distractor changes less often."""
     take = Take.numbered(1, rng)
-    meddling = Meddling.sample([""], rng) if rng.random() < MEDDLED else None
+    meddling = Meddling.sample([""], rng) if rng.random() < MEDDLES else None
     return _numbers(int(rng.integers(SIDES)), take, meddling, float(rng.uniform(0, 1)))
 
 

@@ -1,9 +1,10 @@
 """The denoiser of much noise: what goes where, at half the size and half the rate.
 
-Under much noise a single cell shows nothing, while eight together still do. So two networks take turns, as in
-Wan 2.2: this one, small enough to see whole clips many times over, settles the outlines while noise hides all
-else; the other one draws. Its noisy input is the mean over 2 x 2 cells of 2 frames, in which the noise is
-smaller by the root of eight; its answer is one departure for them all.
+Under much noise a single cell shows nothing, while eight together still do. So networks take turns, as in Wan
+2.2: this one, small enough to see whole clips many times over, settles the outlines while noise hides all
+else, another gives them their contours (`physplan.sandbox.models.contour`), a third draws. Its noisy input is
+the mean over 2 x 2 cells of 2 frames, in which the noise is smaller by the root of eight; its answer is one
+departure for them all.
 
 It looks twice. First all moments are channels of one picture, so that every convolution sees the whole of
 time; then every moment is retouched by the same weights, which see it among its neighbours: a ball looks the

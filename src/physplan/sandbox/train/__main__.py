@@ -19,6 +19,7 @@ from physplan.sandbox.models.packed import save_packed
 from physplan.sandbox.models.text import build_text_encoder, build_tokenizer
 from physplan.sandbox.train import autoencoder, encoder, finish, sight, video
 from physplan.sandbox.train.loop import TrainConfig
+from physplan.sandbox.train.noise import build_scheduler
 
 #: Each part's folder below the weights.
 STORED = {
@@ -26,6 +27,7 @@ STORED = {
     "sight": "sight",
     "encoder": "encoder",
     "outline": "video/outline",
+    "contour": "video/contour",
     "drawing": "video/drawing",
     "finish": "video/autoencoder",
 }
@@ -73,9 +75,8 @@ def train_part(part: str, args: argparse.Namespace) -> None:
         model, _ = finish.run(args.work, args.weights / "video", config=_config(finish.CONFIG, args), **clips)
         save(model, args.weights / "video" / "autoencoder")
     else:
-        frozen = args.weights / "video" / "autoencoder"
-        usual = video.NETWORKS[part][1]
-        model, _ = video.run(part, args.work, frozen, config=_config(usual, args), start=start, **clips)
+        usual = _config(video.NETWORKS[part][1], args)
+        model, _ = video.run(part, args.work, args.weights / "video", config=usual, start=start, **clips)
         save(model, args.weights / STORED[part])
         save_words(args.weights / "video")
 
@@ -83,7 +84,7 @@ def train_part(part: str, args: argparse.Namespace) -> None:
 def save_words(folder: Path) -> None:
     """What the video model needs beside its networks."""
     save(build_text_encoder(), folder / "text_encoder")
-    video.build_scheduler().save_pretrained(folder / "scheduler")
+    build_scheduler().save_pretrained(folder / "scheduler")
     build_tokenizer().save_pretrained(folder / "tokenizer")
 
 

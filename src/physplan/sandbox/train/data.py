@@ -15,7 +15,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from physplan.sandbox.models.lots import MEDDLED, lot_of
-from physplan.sandbox.world.phenomena import scene
+from physplan.sandbox.world.phenomena import PHENOMENA, scene
 from physplan.sandbox.world.render import FRAMES, Clip
 from physplan.sandbox.world.scene import Meddling, Scene
 
@@ -43,6 +43,11 @@ def clip_lot(index: int, *, split: str = "train") -> Tensor:
     """What chance decided in clip `index`."""
     chosen, outcome, meddling, take = draw_clip(index, split=split)
     return lot_of(chosen, outcome, chosen.take(take), meddling, np.random.default_rng([8, index]))
+
+
+def all_prompts() -> list[str]:
+    """The empty prompt first."""
+    return ["", *(prompt for p in PHENOMENA.values() for prompt in p.prompts)]
 
 
 def _frames(index: int) -> tuple[NDArray[np.uint8], str]:

@@ -15,7 +15,8 @@ from physplan.sandbox.train.autoencoder import CLIPS, Crops, noisy_latents, pixe
 from physplan.sandbox.train.critic import Critic, criticised
 from physplan.sandbox.train.data import cache_frames
 from physplan.sandbox.train.loop import TrainConfig, train
-from physplan.sandbox.train.video import Moments, busy_moments, estimate, noise_steps, signal_left
+from physplan.sandbox.train.noise import noise_steps, signal_left
+from physplan.sandbox.train.video import Moments, busy_moments, estimate
 
 CONFIG = TrainConfig(steps=4000, learning_rate=5e-4, batch=24, weight_decay=1e-4, ema=0.998, bf16=True)
 LEAST, MOST = 20, 260  # noise steps from which the network's estimates are decoded

@@ -1,4 +1,4 @@
-"""Trains the video model's two denoisers on clips whose outcome is drawn whatever the scene."""
+"""Trains the video model's denoisers on clips whose outcome is drawn whatever the scene."""
 
 from __future__ import annotations
 
@@ -10,52 +10,30 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from diffusers import CogVideoXDDIMScheduler
 from torch import Tensor, nn
 
 from physplan.sandbox.models.autoencoder import CELL, FrameAutoencoder
+from physplan.sandbox.models.contour import build_contour
 from physplan.sandbox.models.copying import STRIDE
 from physplan.sandbox.models.departures import Spread
 from physplan.sandbox.models.drawing import DrawingNet
 from physplan.sandbox.models.outline import MUCH, QUIETER, OutlineNet
 from physplan.sandbox.models.packed import load_packed
-from physplan.sandbox.models.text import build_text_encoder, build_tokenizer, encode_prompts
 from physplan.sandbox.train.autoencoder import CROP, Crops, to_input
+from physplan.sandbox.train.contour import learn_contour
 from physplan.sandbox.train.data import cache_frames
+from physplan.sandbox.train.halves import smaller, whole_clips
 from physplan.sandbox.train.loop import StepLoss, TrainConfig, train
-from physplan.sandbox.train.outlines import outlines_of
-from physplan.sandbox.world.phenomena import PHENOMENA
+from physplan.sandbox.train.noise import departure_loss, noise_steps, signal_left
 
 OUTLINE = TrainConfig(steps=20_000, learning_rate=4e-4, batch=32, warmup=100, ema=0.998, bf16=True)
+CONTOUR = TrainConfig(steps=8_000, learning_rate=8e-4, batch=64, warmup=100, ema=0.998, bf16=True)
 DRAWING = TrainConfig(steps=20_000, learning_rate=1e-3, batch=48, warmup=100, ema=0.998, bf16=True)
 ENDS, ENDING = 0.15, 4  # share of the moments that are of the last frames, which lack neighbours; how many
-NO_WORDS = 0.12  # share of the clips trained without their prompt, for classifier-free guidance
-NO_LOTS = 0.3  # share of the clips of which it is not told what chance decided: the noise shows it, then
 HIDDEN = 0.4  # share of the outlines learnt under so much noise that little is seen
 OVERLAP = 60  # noise steps that each denoiser learns beyond those where it is asked
 PER_PICTURE = 4  # frames of one clip that are learnt from at once
 BLURRED, HANDED = 0.4, 180  # share that is blurred as outlines are, and how far below their level
-SHARP = 0.1  # the smaller, the more the last steps count, those that draw the edges
-
-
-def build_scheduler() -> CogVideoXDDIMScheduler:
-    return CogVideoXDDIMScheduler(
-        num_train_timesteps=1000,
-        beta_start=0.00085,
-        beta_end=0.012,
-        beta_schedule="scaled_linear",
-        prediction_type="v_prediction",
-        rescale_betas_zero_snr=True,
-        snr_shift_scale=1.0,
-        timestep_spacing="trailing",
-        clip_sample=False,
-        set_alpha_to_one=True,
-    )
-
-
-def all_prompts() -> list[str]:
-    """The empty prompt first."""
-    return ["", *(prompt for p in PHENOMENA.values() for prompt in p.prompts)]
 
 
 def estimate(
@@ -102,13 +80,6 @@ def outline_loss(
     return departure_loss(guess, departure, spread, wide)
 
 
-def departure_loss(guess: Tensor, departure: Tensor, spread: Spread, sigma: Tensor) -> Tensor:
-    """Counted more where the clip departs from its first frame, and at little noise."""
-    weight = 1.0 + 4.0 * departure.square().mean(dim=1, keepdim=True).sqrt().clamp(max=1.0)
-    error = (guess - departure).square() / spread.overall.mean() / (sigma**2 + SHARP)
-    return (error * weight).sum() / (weight.sum() * spread.channels)
-
-
 @dataclass(frozen=True)
 class Moments:
     """Frames among their neighbours, mostly where much moves."""
@@ -142,13 +113,14 @@ def busy_moments(crops: Crops, batch: int, moments: Sequence[int], rng: np.rando
 def run(
     part: str,
     folder: Path,
-    autoencoder: Path,
+    weights: Path,
     *,
     config: TrainConfig | None = None,
     clips: int | None = None,
     start: Path | None = None,
 ) -> tuple[nn.Module, dict]:
-    """One of the two denoisers, from nothing or from the weights in `start`."""
+    """One of the denoisers, from nothing or from the weights in `start`; `weights` holds the autoencoder, and
+    for contours the outline network."""
     build, usual, many, make_loss = NETWORKS[part]
     config = config or usual
     torch.manual_seed(config.seed)
@@ -157,17 +129,12 @@ def run(
         denoiser = load_packed(OutlineNet, start)
     elif start is not None:
         denoiser = DrawingNet.from_pretrained(start, torch_dtype=torch.float32)
-    frozen = FrameAutoencoder.from_pretrained(autoencoder, torch_dtype=torch.float32).requires_grad_(False)
+    frozen = FrameAutoencoder.from_pretrained(weights / "autoencoder", torch_dtype=torch.float32)
+    frozen.requires_grad_(False)
     if isinstance(denoiser, DrawingNet):
         denoiser.draw_with(frozen.patterns, frozen.scale)
-    loss_at = make_loss(denoiser, frozen, folder, clips or many, config)
+    loss_at = make_loss(denoiser, frozen, folder, clips or many, config, weights)
     return denoiser, train(denoiser, loss_at, config, folder, name=part)
-
-
-def noise_steps(batch: int, low: int, high: int, rng: np.random.Generator) -> Tensor:
-    """Evenly spread: less variance than independent draws."""
-    levels = (rng.permutation(batch) + rng.random(batch)) / batch
-    return torch.from_numpy((low + levels * (high - low)).astype(np.int64))
 
 
 def outline_steps(batch: int, rng: np.random.Generator) -> Tensor:
@@ -178,7 +145,12 @@ def outline_steps(batch: int, rng: np.random.Generator) -> Tensor:
 
 
 def learn_drawing(
-    denoiser: DrawingNet, frozen: FrameAutoencoder, folder: Path, clips: int, config: TrainConfig
+    denoiser: DrawingNet,
+    frozen: FrameAutoencoder,
+    folder: Path,
+    clips: int,
+    config: TrainConfig,
+    weights: Path,
 ) -> StepLoss:
     spread, abar = Spread.of(frozen.departs, frozen.departs_moving), signal_left()
     crops, moments = Crops.of(cache_frames(folder, clips), folder), denoiser.config.moments
@@ -194,35 +166,30 @@ def learn_drawing(
 
 
 def learn_outline(
-    denoiser: OutlineNet, frozen: FrameAutoencoder, folder: Path, clips: int, config: TrainConfig
+    denoiser: OutlineNet,
+    frozen: FrameAutoencoder,
+    folder: Path,
+    clips: int,
+    config: TrainConfig,
+    weights: Path,
 ) -> StepLoss:
-    spread, abar, words = Spread.of(frozen.outlines, frozen.outlines_moving), signal_left(), all_prompts()
-    embeddings = encode_prompts(build_tokenizer(), build_text_encoder(), words)
-    seen = outlines_of(folder, clips, frozen)
-    prompts = np.array([words.index(prompt) for prompt in seen.prompts])
+    spread, abar = Spread.of(frozen.outlines, frozen.outlines_moving), signal_left()
+    draw = whole_clips(folder, clips, frozen)
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
-        chosen = rng.choice(len(seen), config.batch, replace=False)
-        parts = (seen.departures, seen.pictures, seen.blocks, seen.lots)
-        departure, picture, blocks, lots = (part[torch.from_numpy(chosen)].float() for part in parts)
-        lots = lots * torch.from_numpy(rng.random((len(chosen), 1)) >= NO_LOTS)
-        named = np.where(rng.random(len(chosen)) < NO_WORDS, 0, prompts[chosen])
-        text, steps = (
-            embeddings[torch.from_numpy(named)],
-            outline_steps(config.batch, rng),
+        shown = draw(config.batch, rng, False)
+        departure, picture = smaller(shown.departures), shown.pictures[:, : spread.channels]
+        steps = outline_steps(config.batch, rng)
+        return outline_loss(
+            denoiser, departure, picture, shown.blocks, shown.text, abar, steps, spread, shown.lots
         )
-        return outline_loss(denoiser, departure, picture, blocks, text, abar, steps, spread, lots)
 
     return loss_at
-
-
-def signal_left() -> Tensor:
-    """[1000]: the share of variance that is signal, at each noise step."""
-    return build_scheduler().alphas_cumprod.float()
 
 
 #: How each is built, its usual training, on how many clips, and what it learns.
 NETWORKS: dict[str, tuple[Any, TrainConfig, int, Callable[..., StepLoss]]] = {
     "outline": (OutlineNet, OUTLINE, 20_000, learn_outline),
+    "contour": (build_contour, CONTOUR, 12_000, learn_contour),
     "drawing": (DrawingNet, DRAWING, 8_000, learn_drawing),
 }
