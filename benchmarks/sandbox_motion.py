@@ -25,7 +25,7 @@ from physplan.sandbox.world.phenomena import scene
 from physplan.sandbox.world.render import FRAMES, Clip
 from physplan.sandbox.world.scene import Scene
 
-FIRST = 1400  # test scenes below were looked at while the models were made
+FIRST = 1700  # test scenes below were looked at while the models were made
 MOVED = 0.05  # a pixel that differs this much from the first frame, of brightness 1, has moved
 CLEAR = np.log(2.0)  # the nearest outcome is at most half as far as the next
 LOOKS = range(2, FRAMES, 3)
