@@ -10,6 +10,7 @@ moment of the true clip that is nearest to the guess: whatever it shows, to be d
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -49,84 +50,102 @@ def learn_contour(
     config: TrainConfig,
     weights: Path,
 ) -> StepLoss:
-    spread, abar = Spread.of(frozen.departs, frozen.departs_moving), signal_left()
     outline = load_packed(OutlineNet, weights / "outline").eval().requires_grad_(False)
-    of_outlines = Spread.of(frozen.outlines, frozen.outlines_moving)
-    draw, moments = whole_clips(folder, clips, frozen, every=1), tuple(denoiser.config.moments)
-
-    def noised(clean: Tensor, noise: Tensor, steps: Tensor) -> Tensor:
-        return wide(abar[steps].sqrt()) * clean + wide(CALMER * (1 - abar[steps]).sqrt()) * noise
-
-    def outlines_in(seen: Tensor, shown: Whole, steps: Tensor) -> Tensor:
-        """[B, C, k, h, w]: as the outline network answers under the noise of these steps."""
-        with torch.no_grad():
-            found = outline(
-                smaller(seen),
-                shown.pictures[:, : spread.channels],
-                shown.blocks,
-                steps,
-                shown.text,
-                of_outlines,
-                abar[steps].sqrt(),
-                QUIETER * (1 - abar[steps]).sqrt(),
-                shown.lots,
-            )
-        return F.interpolate(found.float(), scale_factor=(1.0, 2.0, 2.0))
-
-    def guess_at_first(shown: Whole, noise: Tensor) -> Tensor:
-        """[B, C, k, h, w]: what the network makes of clips of which only noise is seen."""
-        many, moment = len(noise), torch.arange(1, 1 + noise.shape[2])
-        steps = torch.full((many,), PURE)
-        seen = noised(torch.zeros_like(noise), noise, steps)
-        parts = (seen, outlines_in(seen, shown, steps))
-        looks, outlined = (denoiser.neighbours(F.pad(x, (0, 0, 0, 0, 1, 0)), moment) for x in parts)
-        with torch.no_grad():
-            found = denoiser(
-                looks,
-                shown.pictures.repeat_interleave(len(moment), dim=0),
-                shown.blocks,
-                steps.repeat_interleave(len(moment)),
-                spread,
-                abar[PURE].sqrt().expand(len(looks)),
-                CALMER * (1 - abar[PURE]).sqrt().expand(len(looks)),
-                outlines=outlined,
-            )
-        return found.float().unflatten(0, (many, -1)).transpose(1, 2)
+    lesson = Lesson(
+        denoiser=denoiser,
+        spread=Spread.of(frozen.departs, frozen.departs_moving),
+        outline=outline,
+        of_outlines=Spread.of(frozen.outlines, frozen.outlines_moving),
+        abar=signal_left(),
+    )
+    draw = whole_clips(folder, clips, frozen, every=1)
 
     def loss_at(step: int, rng: np.random.Generator) -> Tensor:
         own = rng.random() < OWN
         many = max(config.batch // (2 * PER_CLIP if own else PER_CLIP), 1)
-        shown = draw(many, rng, own)
-        truth = shown.departures[:, :, ::BLOCK]
-        steps, noise = noise_steps(many, LEAST, 1000, rng), torch.randn_like(truth)
-        if own:
-            steps, clean = steps.clamp(max=GUESSED), guess_at_first(shown, noise)
-            outlines = outlines_in(noised(clean, noise, steps), shown, steps)
-        else:
-            clean, under = truth, earlier(steps, rng)
-            outlines = outlines_in(noised(truth, noise, under), shown, under)
-        crops = list(busy_crops(truth, clean if own else outlines, config.batch // many, rng))
-        of = torch.tensor([clip for clip, *_ in crops])
-        seen, outlined = (
-            neighbourhoods(part, crops, moments) for part in (noised(clean, noise, steps), outlines)
-        )
-        picture = neighbourhoods(shown.pictures[:, :, None], [(b, 0, y, x) for b, _, y, x in crops], (0,))
-        sigma = CALMER * (1 - abar[steps[of]]).sqrt()
-        guess = denoiser(
-            seen,
-            picture[:, :, 0],
-            shown.blocks,
-            steps[of],
-            spread,
-            abar[steps[of]].sqrt(),
-            sigma,
-            torch.tensor([(y, x) for *_, y, x in crops]),
-            outlined,
-        )
-        aim = nearest(shown.departures, clean, crops) if own else neighbourhoods(truth, crops, (0,))[:, :, 0]
-        return departure_loss(guess, aim, spread.flat(), sigma.view(-1, 1, 1, 1))
+        learnt = lesson.from_guesses if own else lesson.from_clips
+        return learnt(draw(many, rng, own), config.batch // many, rng)
 
     return loss_at
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Lesson:
+    denoiser: DrawingNet
+    spread: Spread
+    outline: OutlineNet
+    of_outlines: Spread
+    abar: Tensor  # [1000]
+
+    def from_clips(self, shown: Whole, crops_each: int, rng: np.random.Generator) -> Tensor:
+        """The loss where true clips shine through the noise."""
+        truth = shown.departures[:, :, ::BLOCK]
+        steps, noise = noise_steps(len(truth), LEAST, 1000, rng), torch.randn_like(truth)
+        under = earlier(steps, rng)
+        outlines = self.outlines_in(self.noised(truth, noise, under), shown, under)
+        crops = list(busy_crops(truth, outlines, crops_each, rng))
+        aims = neighbourhoods(truth, crops, (0,))[:, :, 0]
+        return self.loss(self.noised(truth, noise, steps), outlines, shown, steps, crops, aims)
+
+    def from_guesses(self, shown: Whole, crops_each: int, rng: np.random.Generator) -> Tensor:
+        """The loss where it is the network's own first guesses, as in a video."""
+        truth = shown.departures[:, :, ::BLOCK]
+        steps = noise_steps(len(truth), LEAST, 1000, rng).clamp(max=GUESSED)
+        noise = torch.randn_like(truth)
+        guesses = self.guess_at_first(shown, noise)
+        noisy = self.noised(guesses, noise, steps)
+        crops = list(busy_crops(truth, guesses, crops_each, rng))
+        aims = nearest(shown.departures, guesses, crops)
+        return self.loss(noisy, self.outlines_in(noisy, shown, steps), shown, steps, crops, aims)
+
+    def noised(self, clean: Tensor, noise: Tensor, steps: Tensor) -> Tensor:
+        return wide(self.abar[steps].sqrt()) * clean + wide(CALMER * (1 - self.abar[steps]).sqrt()) * noise
+
+    @torch.no_grad()
+    def outlines_in(self, seen: Tensor, shown: Whole, steps: Tensor) -> Tensor:
+        """[B, C, k, h, w]: as the outline network answers under the noise of these steps."""
+        found = self.outline(
+            smaller(seen),
+            shown.pictures[:, : self.spread.channels],
+            shown.blocks,
+            steps,
+            shown.text,
+            self.of_outlines,
+            self.abar[steps].sqrt(),
+            QUIETER * (1 - self.abar[steps]).sqrt(),
+            shown.lots,
+        )
+        return F.interpolate(found.float(), scale_factor=(1.0, 2.0, 2.0))
+
+    @torch.no_grad()
+    def guess_at_first(self, shown: Whole, noise: Tensor) -> Tensor:
+        """[B, C, k, h, w]: what the network makes of clips of which only noise is seen."""
+        many, moments = len(noise), torch.arange(1, 1 + noise.shape[2])
+        steps = torch.full((many,), PURE)
+        seen = self.noised(torch.zeros_like(noise), noise, steps)
+        parts = (seen, self.outlines_in(seen, shown, steps))
+        looks, outlined = (self.denoiser.neighbours(F.pad(x, (0, 0, 0, 0, 1, 0)), moments) for x in parts)
+        steps, pictures = (x.repeat_interleave(len(moments), dim=0) for x in (steps, shown.pictures))
+        alpha, sigma = self.abar[steps].sqrt(), CALMER * (1 - self.abar[steps]).sqrt()
+        found: Tensor = self.denoiser(
+            looks, pictures, shown.blocks, steps, self.spread, alpha, sigma, outlines=outlined
+        )
+        return found.float().unflatten(0, (many, -1)).transpose(1, 2)
+
+    def loss(
+        self, noisy: Tensor, outlines: Tensor, shown: Whole, steps: Tensor, crops: list[Crop], aims: Tensor
+    ) -> Tensor:
+        """Of what the network finds in crops of clips [B, C, k, h, w], beside what is aimed at there."""
+        moments = tuple(self.denoiser.config.moments)
+        seen, outlined = (neighbourhoods(part, crops, moments) for part in (noisy, outlines))
+        pictures = neighbourhoods(shown.pictures[:, :, None], [(b, 0, y, x) for b, _, y, x in crops], (0,))
+        steps = steps[torch.tensor([clip for clip, *_ in crops])]
+        alpha, sigma = self.abar[steps].sqrt(), CALMER * (1 - self.abar[steps]).sqrt()
+        corners = torch.tensor([(y, x) for *_, y, x in crops])
+        found = self.denoiser(
+            seen, pictures[:, :, 0], shown.blocks, steps, self.spread, alpha, sigma, corners, outlined
+        )
+        return departure_loss(found, aims, self.spread.flat(), sigma.view(-1, 1, 1, 1))
 
 
 def wide(values: Tensor) -> Tensor:
