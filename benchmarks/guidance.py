@@ -6,7 +6,7 @@
 All methods and event counts take turns, round by round, in one process on one thread; medians are printed.
 The tiny CogVideoX has the proportion that decides the outcome from the real one: a denoiser's batch of two
 costs as much as some ten decoded windows (in CogVideoX-I2V-5B 664 and 58.8 TFLOP: eleven).
-ltx and vace are asked only what keyframes given to the model cost (`benchmarks.given_frames`).
+What keyframes given to LTX and VACE cost: `experiments/given_frames.py`.
 """
 
 from __future__ import annotations
@@ -21,26 +21,25 @@ from functools import partial
 import torch
 from PIL import Image
 
-from benchmarks.given_frames import GIVEN, measure_given
 from benchmarks.timed import busy_plan, medians, step_of
 from physplan.errors import PhysPlanError
 from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
 from physplan.guidance.config import MeasureConfig
+from physplan.guidance.extensions.still_latents import KeepLatents
 from physplan.guidance.gradients import Direction, direction
 from physplan.guidance.guided_video import bystanders_of
-from physplan.guidance.previews import Look, anchors_of
-from physplan.guidance.repeat import events_of, window_of
-from physplan.guidance.sampler import anchor_windows, planned_repeats
+from physplan.guidance.previews import PreviewRequest, anchors_of
+from physplan.guidance.repeat import anchor_windows, events_of, window_of
 from physplan.guidance.schedule import Schedule
-from physplan.guidance.still_latents import KeepLatents
+from physplan.guidance.watch import planned_repeats
 from physplan.perception import DepthEstimator, Evidence, FeatureEncoder
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
 from physplan.sketch import make_sketch
 from physplan.sketch.sampling import SketchStart, clocks_of, sketch_start
 from physplan.video.protocol import Conditioning, VideoModel
-from pictures import ColourFeatures, ground_depth
-from saved_bytes import peak_saved_bytes
+from physplan_testing.pictures import ColourFeatures, ground_depth
+from physplan_testing.saved_bytes import peak_saved_bytes
 
 EVENTS = (1, 3, 5, 7)
 FAST = GuidanceConfig(gradient="fused", combine_at="features", unconditional_grad=False)
@@ -74,7 +73,7 @@ def ways() -> dict[str, GuidanceConfig]:
         "or keep, in latents": LATENTS,
         "+ previews at half size": replace(LATENTS, preview_downscale=2),
         "or as few repeats as Frame Guidance": replace(LATENTS, schedule=fewer),
-        "preset best": load_config("best").guidance,
+        "preset best": load_config("best").guided_sketch,
     }
 
 
@@ -108,7 +107,7 @@ def tiny_cogvideox() -> Bench:
     from diffusers import AutoencoderKLCogVideoX, CogVideoXDDIMScheduler, CogVideoXTransformer3DModel
 
     from physplan.video.checkpointing import Checkpointing
-    from physplan.video.families.cogvideox import CogVideoX, CogVideoXCodec
+    from physplan_models.families.cogvideox import CogVideoX, CogVideoXCodec
 
     torch.manual_seed(0)
     transformer = CogVideoXTransformer3DModel(
@@ -163,10 +162,10 @@ def tiny_cogvideox() -> Bench:
 
 
 def sandbox() -> Bench:
-    from physplan.sandbox.components import load_depth, load_encoder, load_video
-    from physplan.sandbox.models.outline import MUCH
-    from physplan.sandbox.video import SIZE
-    from physplan.sandbox.world.render import FRAMES
+    from physplan_sandbox.components import load_depth, load_encoder, load_video
+    from physplan_sandbox.models.outline import HANDOFF_TIMESTEP
+    from physplan_sandbox.video import SIZE
+    from physplan_sandbox.world.render import FRAMES
 
     config = with_defaults(load_config("sandbox"))
     model, steps = load_video(), config.video.num_inference_steps or 20
@@ -180,8 +179,8 @@ def sandbox() -> Bench:
         num_frames=FRAMES,
         guidance_scale=config.video.guidance_scale or 1.0,
         steps=steps,
-        turns=(0, sum(int(t) >= MUCH for t in model.scheduler.timesteps)),
-        videos={"frame_guidance": config.frame_guidance, "preset sandbox": config.guidance},
+        turns=(0, sum(int(t) >= HANDOFF_TIMESTEP for t in model.scheduler.timesteps)),
+        videos={"frame_guidance": config.frame_guidance, "preset sandbox": config.guided_sketch},
     )
 
 
@@ -219,15 +218,15 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig, step: int) -> C
     windows = events_of(
         0, anchor_windows(bench.model, conditioning, chain.anchors, config), config.events_per_repeat
     )
-    looks = anchors_of(objective, windows)
+    requests = anchors_of(objective, windows)
     if config.keep:
         bystanders = bystanders_of(bench.model, conditioning, chain, evidence, config)
         if isinstance(bystanders, KeepLatents):
-            looks.append(bystanders.look())
+            requests.append(bystanders.request())
         else:
             frame, event = bystanders.turn(0)
             window = window_of(bench.model, conditioning, frame, config)
-            looks.append(Look(objective=bystanders, event=event, window=window, anchor=False))
+            requests.append(PreviewRequest(objective=bystanders, event=event, window=window, anchor=False))
 
     def once() -> Direction:
         return direction(
@@ -235,10 +234,9 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig, step: int) -> C
             conditioning,
             conditioning.latents,
             step,
-            looks=looks,
+            requests=requests,
             config=config,
             weighted=True,
-            progress=0.1,
         )
 
     return once
@@ -288,7 +286,7 @@ def measure_videos(bench: Bench, rounds: int) -> None:
     conditioning = prepared(bench, evidence)
 
     def started(config: GuidanceConfig) -> SketchStart:
-        clocks = clocks_of(bench.model.name, weak=config.weak, strong=config.strong)
+        clocks = clocks_of(bench.model, weak=config.weak, strong=config.strong)
         return sketch_start(bench.model, conditioning, make_sketch(chain, evidence), clocks)
 
     runs: dict[str, Callable[[], object]] = {
@@ -319,15 +317,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", choices=[*MODELS, *GIVEN, "all"], default="all")
+    parser.add_argument("--model", choices=[*MODELS, "all"], default="all")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--videos", action="store_true", help="the tables of videos alone")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
-    for name in [*MODELS, *GIVEN] if chosen.model == "all" else [chosen.model]:
-        if name in GIVEN:
-            measure_given(name, chosen.rounds)
-            continue
+    for name in MODELS if chosen.model == "all" else [chosen.model]:
         try:
             bench = MODELS[name]()
         except PhysPlanError as error:

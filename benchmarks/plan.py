@@ -23,10 +23,10 @@ from typing import Any
 
 from PIL import Image
 
-import melting
-from loopback import Answer, Asked, GeminiServer, Loopback, Respond
 from physplan.reasoning import plan
-from sites import Site
+from physplan_testing import melting
+from physplan_testing.loopback import Answer, Asked, GeminiServer, Loopback, Respond
+from physplan_testing.sites import Site
 
 PLANS = 20
 SLOW_PLANS = 5

@@ -18,19 +18,20 @@ import torch
 
 from benchmarks import sandbox_motion
 from benchmarks.sandbox_plans import AIMS, measure_plans, trained_eyes
-from physplan.evaluation.sandbox.arms import Arm
-from physplan.evaluation.sandbox.benchmark import SandboxStudy
-from physplan.evaluation.sandbox.making import make_video
-from physplan.evaluation.sandbox.scenes import Setting
-from physplan.guidance.occupancy import mask_on_grid, occupancy, reference_feature, similarity
+from physplan.guidance.paper.grid import mask_on_grid
+from physplan.guidance.paper.occupancy import occupancy, reference_feature, similarity
 from physplan.perception import Segmenter
-from physplan.sandbox.components import load_depth, load_encoder, load_segmenter, load_video
-from physplan.sandbox.outcome import judge
-from physplan.sandbox.train.data import training_clip
-from physplan.sandbox.video import SandboxCodec
-from physplan.sandbox.world.phenomena import scene
-from physplan.sandbox.world.render import FRAMES, Clip
-from physplan.sandbox.world.scene import Scene
+from physplan_bench.sandbox.arms import Arm
+from physplan_bench.sandbox.benchmark import SandboxStudy
+from physplan_bench.sandbox.making import make_video
+from physplan_bench.sandbox.scenes import Setting
+from physplan_sandbox.components import load_depth, load_encoder, load_segmenter, load_video
+from physplan_sandbox.outcome import judge
+from physplan_sandbox.train.data import training_clip
+from physplan_sandbox.video import SandboxCodec
+from physplan_sandbox.world.phenomena import scene
+from physplan_sandbox.world.render import FRAMES, Clip
+from physplan_sandbox.world.scene import Scene
 
 LOOKS = (0, 10, 21, 32)  # frames at which pictures are judged
 
@@ -247,7 +248,7 @@ def speed_figures(scenes: range) -> list[Figure]:
 LOAD = """
 import time
 from physplan import PhysPlan
-from physplan.sandbox import components as parts
+from physplan_sandbox import components as parts
 begun = time.perf_counter()
 PhysPlan.from_preset("sandbox")
 for load in (parts.load_video, parts.load_encoder, parts.load_segmenter, parts.load_depth):

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from physplan.perception.protocol import Segmenter
-from physplan.sandbox.components import WEIGHTS, load_segmenter, load_video
-from physplan.sandbox.outcome import judge
-from physplan.sandbox.video import SandboxCodec
-from physplan.sandbox.world.phenomena import scene
-from physplan.sandbox.world.render import FRAMES, Clip
-from physplan.sandbox.world.scene import Scene
+from physplan_sandbox.components import WEIGHTS, load_segmenter, load_video
+from physplan_sandbox.outcome import judge
+from physplan_sandbox.video import SandboxCodec
+from physplan_sandbox.world.phenomena import scene
+from physplan_sandbox.world.render import FRAMES, Clip
+from physplan_sandbox.world.scene import Scene
 
 FIRST = 1700  # test scenes below were looked at while the models were made
 MOVED = 0.05  # a pixel that differs this much from the first frame, of brightness 1, has moved

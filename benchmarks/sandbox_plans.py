@@ -1,8 +1,8 @@
 """How well the sandbox's parser and reasoner do on test scenes; and its editor's keyframes, to look at.
 
-    python benchmarks/sandbox_plans.py --scenes 100
-    python benchmarks/sandbox_plans.py --eyes oracle --sheet out/keyframes.png
-    python benchmarks/sandbox_plans.py --eyes oracle --subset stories --scenes 84
+    python -m benchmarks.sandbox_plans --scenes 100
+    python -m benchmarks.sandbox_plans --eyes oracle --sheet out/keyframes.png
+    python -m benchmarks.sandbox_plans --eyes oracle --subset stories --scenes 84
 
 It begins with how long the true stories of these scenes are. `--eyes oracle` uses the renderer's own masks
 and depth: what is left are faults of parser, rules and editor.
@@ -27,12 +27,12 @@ from physplan.keyframes.protocol import EditRequest
 from physplan.perception import first_frame_evidence, look
 from physplan.pictures import to_tensor
 from physplan.reasoning import PlanRecord, plan
-from physplan.sandbox.editor import SandboxEditor
-from physplan.sandbox.reasoner import SandboxReasoner
-from physplan.sandbox.truth import true_chain
-from physplan.sandbox.world.phenomena import ALL, PHENOMENA, SUBSETS, scene, scenes
-from physplan.sandbox.world.render import FRAMES
-from physplan.sandbox.world.scene import Scene
+from physplan_sandbox.editor import SandboxEditor
+from physplan_sandbox.reasoner import SandboxReasoner
+from physplan_sandbox.truth import true_chain
+from physplan_sandbox.world.phenomena import ALL, PHENOMENA, SUBSETS, scene, scenes
+from physplan_sandbox.world.render import FRAMES
+from physplan_sandbox.world.scene import Scene
 
 Eyes = tuple[Any, Any]  # a segmenter and a depth estimator
 AIMS = {"nodes": 0.95, "physical relations": 0.90, "plans verified": 0.98, "plans equal to the truth": 0.95}
@@ -168,14 +168,13 @@ def contact_sheet(
 
 
 def trained_eyes(_: Scene) -> Eyes:
-    from physplan.sandbox.components import load_depth, load_segmenter
+    from physplan_sandbox.components import load_depth, load_segmenter
 
     return load_segmenter(), load_depth()
 
 
 def perfect_eyes(world: Scene) -> Eyes:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "doubles"))
-    from world_oracle import Oracle
+    from physplan_testing.world_oracle import Oracle
 
     oracle = Oracle()
     oracle.show(world)

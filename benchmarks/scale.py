@@ -1,6 +1,6 @@
 """How fast the case engine is: cases a second with 1 and 2 workers, and what the engine itself costs a case.
 
-    make bench-scale        or        python benchmarks/scale.py [--cases 60] [--seconds 0.1] [--ray]
+    make bench-scale        or        python -m benchmarks.scale [--cases 60] [--seconds 0.1] [--ray]
 
 The case is a stand-in that computes for a fixed time on one core; the empty case shows the overhead alone.
 """
@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from physplan.evaluation.cases import Case
-from physplan.evaluation.engine import CaseFunction, EngineConfig, run_cases
-from physplan.evaluation.tables import Column, Row, Table, render
+from physplan_bench.cases import Case
+from physplan_bench.engine import CaseFunction, EngineConfig, run_cases
+from physplan_bench.tables import Column, Row, Table, render
 
 
 def setup(seconds: float) -> CaseFunction:

@@ -11,7 +11,7 @@ import torch
 from physplan.graph import EventChain, GraphEdit, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.perception import Evidence
 from physplan.video.protocol import Conditioning, VideoModel
-from pictures import box, disc, evidence_of, paint
+from physplan_testing.pictures import box, disc, evidence_of, paint
 
 
 def busy_plan(events: int, num_frames: int, size: tuple[int, int]) -> tuple[EventChain, Evidence]:

@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from physplan.evaluation.bootstrap import Interval, cluster_bootstrap
-from physplan.evaluation.sandbox.arms import Arm
-from physplan.evaluation.sandbox.benchmark import SandboxStudy
-from physplan.evaluation.sandbox.making import best, make_attempts, verdict_on
-from physplan.evaluation.sandbox.measure import bystanders
-from physplan.evaluation.sandbox.scenes import Setting
-from physplan.evaluation.sandbox.verdicts import against_judge
-from physplan.evaluation.tables import format_cell
-from physplan.sandbox.outcome import judge
-from physplan.sandbox.world.phenomena import scene
+from physplan_bench.bootstrap import Interval, cluster_bootstrap
+from physplan_bench.sandbox.arms import Arm
+from physplan_bench.sandbox.benchmark import SandboxStudy
+from physplan_bench.sandbox.making import best, make_attempts, verdict_on
+from physplan_bench.sandbox.measure import bystanders
+from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.verdicts import against_judge
+from physplan_bench.tables import format_cell
+from physplan_sandbox.outcome import judge
+from physplan_sandbox.world.phenomena import scene
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ def summary(entries: Sequence[Judged]) -> str:
 def success(entries: Sequence[Judged], attempts: int) -> str:
     scenes = [entry.scene for entry in entries]
     at_once, at_last = (
-        cluster_bootstrap(100.0 * np.array(values, float), scenes)
+        cluster_bootstrap(100.0 * np.array(values, float), scenes, share_of=100)
         for values in ([e.right for e in entries], [e.right_at_last for e in entries])
     )
     number = cluster_bootstrap(np.array([float(e.attempts) for e in entries]), scenes)

@@ -1,7 +1,7 @@
 """How well and how cheaply a window of latents shows a frame, per family and window length.
 
-    python benchmarks/video.py                       # tiny random-weight models of the real classes
-    python benchmarks/video.py --model path/to/model # a local model, at its own size
+    python -m benchmarks.video                       # tiny random-weight models of the real classes
+    python -m benchmarks.video --model path/to/model # a local model, at its own size
 
 The error is the mean absolute difference (in 1/255) between the preview of a frame and that frame of the full
 decode, over all frames; beside it the difference between neighbouring frames, to know what is small. Random
@@ -19,10 +19,10 @@ import diffusers
 import torch
 import transformers
 
-from physplan.video.families.base import FamilyModel
+from physplan.video.base import FamilyModel
 from physplan.video.frames import WindowMode
-from physplan.video.loading import LoadOptions, load_video_model
-from physplan.video.memory import Saved, parameters
+from physplan_models.loading import LoadOptions, load_video_model
+from physplan_models.memory import Saved, parameters
 
 COLUMNS = ("mean", "worst", "worst 0-4", "last", "neighbours", "ms")
 HEADER = f"""\
@@ -89,7 +89,7 @@ def main() -> None:
         if arguments.model:
             folders = [arguments.model]
         else:
-            import tiny_models
+            from physplan_testing import tiny_models
 
             # Wan 2.2 A14B has the autoencoder of 2.1.
             names = [name for name in tiny_models.NAMES if name != "wan22"]

@@ -1,4 +1,4 @@
-"""Install PhysPlan and what it needs beside this Python: `install.py base` or `install.py dev`.
+"""Install PhysPlan and what it needs beside this Python: `install.py base`, `photo` or `dev`.
 
 Where the lock fits (Linux on x86_64, CPython 3.11) every file is checked against its hash and nothing but
 what the lock names gets in; elsewhere the versions of constraints.txt are installed, without hashes.
@@ -22,7 +22,11 @@ NO_CPU_BUILD = (
     "No build of torch for the CPU alone was found: its usual build is installed, with several GB of CUDA "
     "packages. To avoid that, tell pip where there is one (PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS)."
 )
-EXTRAS = {"base": "", "dev": "[dev,gemini,openai,eval,cluster,provenance,gguf,docs]"}
+EXTRAS = {
+    "base": "",
+    "photo": "[photo]",
+    "dev": "[dev,gemini,openai,eval,cluster,provenance,gguf,photo,docs]",
+}
 
 
 def lock_fits() -> bool:

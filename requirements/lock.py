@@ -23,7 +23,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 CONSTRAINTS = ROOT / "constraints.txt"
-TESTED = ("dev", "gemini", "openai", "eval", "cluster", "provenance", "gguf", "docs")  # what the tests need
+# What the tests need.
+TESTED = ("dev", "gemini", "openai", "eval", "cluster", "provenance", "gguf", "photo", "docs")
 MARK = "# What these bring along, by `make lock`:"
 HEAD = "# {what}\n# For Linux on x86_64 and CPython 3.11. Made by `make lock`: do not edit.\n"
 
@@ -111,9 +112,11 @@ def main() -> None:
         brought = [dev[name] for name in sorted(dev.keys() - by_hand)]
         pins.write_text(chosen + "".join(f"{one.name}=={one.version}\n" for one in brought), encoding="utf-8")
         base = resolve(wanted(), pins, ordinary=False)
+        photo = resolve(wanted("photo"), pins, ordinary=False)
         ordinary = resolve(wanted(*TESTED), pins, ordinary=True)
         CONSTRAINTS.write_text(pins.read_text("utf-8").replace(chosen, f"{chosen}{MARK}\n"), encoding="utf-8")
     write(HERE / "base.txt", "What PhysPlan needs beside torch, and what builds it.", joined(base, ordinary))
+    write(HERE / "photo.txt", "What `make photo` needs beside torch.", joined(photo, ordinary))
     write(HERE / "dev.txt", "All that the tests need beside torch, the base included.", joined(dev, ordinary))
     for_torch = [resolve(["uv"], CONSTRAINTS, ordinary=ordinary) for ordinary in (False, True)]
     write(HERE / "uv.txt", "Finds torch for the CPU alone where pip is told of none.", joined(*for_torch))

@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 import torch
-from diffusers import SkyReelsV2ImageToVideoPipeline, SkyReelsV2Transformer3DModel
 from tests.scenes import MELTING_FIRST, MELTING_KEYFRAMES, ColourSegmenter, melting_chain
 
-import tiny_models
 from physplan.graph import Update
-from physplan.guidance import GuidanceConfig, MeasureConfig, build_objective, selection
+from physplan.guidance import GuidanceConfig, MeasureConfig, build_objective
 from physplan.guidance.measurement import TERMS
 from physplan.guidance.objective import measure_frame
+from physplan.guidance.paper import selection
 from physplan.perception import gather_evidence
 from physplan.pictures import to_picture
-from physplan.video.families import FAMILIES
-from physplan.video.loading import LoadOptions, load_video_model
-from physplan.video.memory import estimate_folder
 from physplan.video.sampling import sample
-from pictures import ColourFeatures, ground_depth
+from physplan_models.families import FAMILIES
+from physplan_models.loading import LoadOptions, load_video_model
+from physplan_models.memory import estimate_folder
+from physplan_testing import tiny_skyreels
+from physplan_testing.pictures import ColourFeatures, ground_depth
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"<!-- (file: (?P<file>\S+)|run) -->\n```python\n(?P<code>.*?)```", re.DOTALL)
@@ -88,28 +88,8 @@ def test_a_term_is_added_by_the_steps_of_the_page(follow, monkeypatch):
 
 def test_a_family_is_added_by_the_steps_of_the_page(follow, tmp_path: Path):
     assert follow("video.md") == 2
-    wan = tiny_models.BUILDERS["wan"]
-    wan(tmp_path / "wan")
-    parts = dict.fromkeys(("tokenizer", "text_encoder", "vae", "scheduler"), tmp_path / "wan")
-    assert all((folder / name).is_dir() for name, folder in parts.items())
-    from diffusers import WanImageToVideoPipeline
-
-    like = WanImageToVideoPipeline.from_pretrained(tmp_path / "wan")
-    torch.manual_seed(0)
-    settings = {k: v for k, v in like.transformer.config.items() if not k.startswith("_")}
-    known = SkyReelsV2Transformer3DModel.__init__.__wrapped__.__code__.co_varnames
-    transformer = SkyReelsV2Transformer3DModel(**{k: v for k, v in settings.items() if k in known})
-    pipe = SkyReelsV2ImageToVideoPipeline(
-        tokenizer=like.tokenizer,
-        text_encoder=like.text_encoder,
-        image_encoder=like.image_encoder,
-        image_processor=like.image_processor,
-        transformer=transformer.eval(),
-        vae=like.vae,
-        scheduler=like.scheduler,
-    )
     folder = tmp_path / "skyreels"
-    pipe.save_pretrained(folder)
+    pipe = tiny_skyreels.build(folder)
 
     model = load_video_model(folder, LoadOptions(checkpointing=False))
     assert model.name == "skyreels"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,14 @@ def test_the_workflow_runs_the_readmes_test_command_on_every_python_of_the_metad
     assert any(step.get("run", "").startswith("make test") for step in job["steps"])
     low, high = re.fullmatch(r">=3\.(\d+),<3\.(\d+)", PROJECT["requires-python"]).groups()
     assert job["strategy"]["matrix"]["python"] == [f"3.{minor}" for minor in range(int(low), int(high))]
+
+
+def test_what_is_registered_is_what_is_installed() -> None:
+    """After a change of the entry points, install again: pip install --no-deps --no-build-isolation -e ."""
+    declared = PROJECT["entry-points"]
+    wanted = {(group, name, entry) for group, named in declared.items() for name, entry in named.items()}
+    points = metadata.distribution("physplan").entry_points
+    found = {
+        (point.group, point.name, point.value) for point in points if point.group.startswith("physplan.")
+    }
+    assert found == wanted

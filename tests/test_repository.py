@@ -41,26 +41,15 @@ def test_no_file_names_this_machine_or_a_package_registry() -> None:
     assert not found
 
 
-def test_the_readme_starts_with_the_two_commands() -> None:
-    assert readme_commands() == ["make demo", "make test"]
-
-
-def test_make_demo_works_as_the_readme_says() -> None:
-    # --old-file: the environment is there, this test runs in it; nothing is to be installed.
-    command = ["make", "--old-file=.venv/.base", "demo", "DEMO=--quick", f"BIN={ROOT / '.venv' / 'bin'}"]
-    if not (ROOT / ".venv" / "bin" / "physplan").exists():
-        pytest.skip("PhysPlan is installed elsewhere")
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert (ROOT / "out" / "demo" / "demo.png").stat().st_size > 10_000
-    assert (ROOT / "out" / "demo" / "demo.mp4").stat().st_size > 10_000
+def test_the_readme_starts_with_three_commands() -> None:
+    assert readme_commands() == ["make demo", "make photo", "make test"]
 
 
 def test_a_second_make_test_installs_nothing(tmp_path: Path) -> None:
     """What `make` would run, before and after the environment has been made."""
     needed = [
         f"requirements/{name}"
-        for name in ("base.txt", "dev.txt", "cpu.txt", "cuda.txt", "uv.txt", "install.py")
+        for name in ("base.txt", "photo.txt", "dev.txt", "cpu.txt", "cuda.txt", "uv.txt", "install.py")
     ]
     (tmp_path / "requirements").mkdir()
     for name in ("Makefile", "pyproject.toml", "constraints.txt", *needed):
@@ -79,7 +68,7 @@ def test_a_second_make_test_installs_nothing(tmp_path: Path) -> None:
     for stamp in (".base", ".dev"):
         (tmp_path / ".venv" / stamp).touch()
     assert "install.py" not in planned()
-    assert "pytest" in planned()
+    assert "tests/side_by_side.py" in planned()  # which runs pytest
 
 
 def test_ci_runs_the_readmes_test_command() -> None:
@@ -105,3 +94,12 @@ def test_links_in_the_documentation_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_two_halves_of_the_suite_are_all_of_it_and_share_nothing() -> None:
+    from side_by_side import halves
+
+    heavy, rest = halves()
+    chosen = [ROOT / name for name in (*heavy, *rest)]
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        assert sum(path.is_relative_to(one) for one in chosen) == 1, path

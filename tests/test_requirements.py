@@ -41,7 +41,7 @@ def test_nothing_else_gets_in() -> None:
     assert not strange, "not in the lock: `rm -r .venv` and make it anew, or `make lock`"
 
 
-@pytest.mark.parametrize("name", ["base", "dev", "cpu", "cuda", "uv"])
+@pytest.mark.parametrize("name", ["base", "photo", "dev", "cpu", "cuda", "uv"])
 def test_every_line_of_a_lock_has_one_version_and_hashes(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
     lines = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
@@ -51,9 +51,9 @@ def test_every_line_of_a_lock_has_one_version_and_hashes(name: str) -> None:
 def test_the_constraints_pin_all_that_the_lock_holds_and_the_same() -> None:
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     pinned = {lock.normal(n): v for n, _, v in (line.partition("==") for line in lines) if v}
-    dev, base = licences.read_lock("dev"), licences.read_lock("base")
+    dev, base, photo = (licences.read_lock(name) for name in ("dev", "base", "photo"))
     assert dev.items() <= pinned.items()
-    assert base.items() <= dev.items()
+    assert base.items() <= photo.items() <= dev.items()
 
 
 def test_the_lock_holds_all_that_the_package_asks_for() -> None:

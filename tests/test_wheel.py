@@ -24,11 +24,11 @@ import numpy as np
 from PIL import Image
 import physplan
 from physplan.pipeline import PhysPlan
-from physplan.sandbox.world.phenomena import scene
+from physplan_sandbox.world.phenomena import scene
 
 assert "unpacked" in physplan.__file__, physplan.__file__
 quick = {"video.num_inference_steps": 2}
-quick["guidance.schedule"] = {"layout_steps": 1, "guided_steps": 1, "repeats": 1}
+quick["guided_sketch.schedule"] = {"layout_steps": 1, "guided_steps": 1, "repeats": 1}
 shown = scene("test", 20)
 picture = Image.fromarray(shown.render().frames[0])
 made = PhysPlan.from_preset("sandbox", **quick).generate(picture, shown.prompt)
@@ -50,7 +50,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_carries_the_weights_with_their_cards(unpacked: Path) -> None:
-    weights = unpacked / "physplan" / "sandbox" / "weights"
+    weights = unpacked / "physplan_sandbox" / "weights"
     parts = {path.parent.relative_to(weights).as_posix() for path in weights.rglob("*.safetensors")}
     networks = {f"video/{name}" for name in ("outline", "contour", "drawing", "autoencoder", "text_encoder")}
     assert parts == {"encoder", "sight", *networks}
@@ -63,8 +63,10 @@ def test_the_wheel_holds_the_package_and_nothing_beside_it(unpacked: Path) -> No
         files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
         return {path.as_posix() for path in files if "__pycache__" not in path.parts}
 
-    assert {path.name.split("-")[0] for path in unpacked.iterdir()} == {"physplan"}
-    assert kept(unpacked / "physplan") == kept(ROOT / "src" / "physplan")
+    packages = {path.name for path in (ROOT / "src").iterdir()}
+    assert {path.name.split("-")[0] for path in unpacked.iterdir()} == packages
+    for name in packages:
+        assert kept(unpacked / name) == kept(ROOT / "src" / name)
     (about,) = unpacked.glob("*.dist-info")
     assert "physplan = physplan.cli:main" in (about / "entry_points.txt").read_text("utf-8")
     assert list(about.rglob("LICENSE"))

@@ -9,10 +9,12 @@ import torch
 from diffusers import (
     AutoencoderKL,
     AutoencoderKLQwenImage,
+    DiffusionPipeline,
     FlowMatchEulerDiscreteScheduler,
     FluxKontextPipeline,
     FluxTransformer2DModel,
     QwenImageEditPipeline,
+    QwenImageEditPlusPipeline,
     QwenImageTransformer2DModel,
 )
 from tokenizers import Tokenizer
@@ -31,7 +33,7 @@ from transformers import (
 )
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from physplan.keyframes.diffusers import PictureProcessor
+from physplan_models.keyframes.diffusers import PictureProcessor
 from tiny_perception import clip_tokenizer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:;'()#"
@@ -89,7 +91,11 @@ def flux_kontext(folder: Path) -> Path:
     return folder
 
 
-def qwen_image_edit(folder: Path) -> Path:
+def qwen_image_edit_plus(folder: Path) -> Path:
+    return qwen_image_edit(folder, QwenImageEditPlusPipeline)
+
+
+def qwen_image_edit(folder: Path, kind: type[DiffusionPipeline] = QwenImageEditPipeline) -> Path:
     torch.manual_seed(0)
     tokenizer = qwen_tokenizer()
     config = Qwen2_5_VLConfig(
@@ -119,7 +125,7 @@ def qwen_image_edit(folder: Path) -> Path:
         vision_start_token_id=tokenizer.convert_tokens_to_ids("<|vision_start|>"),
         vision_end_token_id=tokenizer.convert_tokens_to_ids("<|vision_end|>"),
     )
-    pipeline = QwenImageEditPipeline(
+    pipeline = kind(
         scheduler=FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True),
         vae=AutoencoderKLQwenImage(
             base_dim=4,

@@ -205,7 +205,7 @@ class PhysPlanGenerate(io.ComfyNode):
             description="The video, by the preset's own video model, guided by plan and evidence.",
             inputs=[
                 Plan.Input("plan"),
-                io.Combo.Input("method", options=list(work.METHODS), default="physplan"),
+                io.Combo.Input("method", options=list(work.METHODS), default="guided_sketch"),
                 io.Int.Input("seed", default=0, min=0, max=2**62, control_after_generate=False),
                 io.Int.Input("steps", default=0, min=0, max=1000, tooltip="0: as many as the preset has."),
                 Keyframes.Input("keyframes", optional=True),
@@ -241,7 +241,7 @@ class PhysPlanGenerate(io.ComfyNode):
                 preview=preview,
             )
         frames = made.frames.permute(0, 2, 3, 1).contiguous()
-        rate = Fraction(made.run.config.video.fps or 8)
+        rate = Fraction(made.run.config.video.clip.fps)
         video = InputImpl.VideoFromComponents(
             Types.VideoComponents(images=frames, audio=None, frame_rate=rate)
         )

@@ -1,7 +1,7 @@
 """What the nodes do, over ComfyUI's tensors (images [N, H, W, 3], masks [N, H, W]) and without ComfyUI.
 
 Each function is one stage of PhysPlan. ComfyUI runs nodes in inference mode, where no gradient can be taken,
-and with its own number of threads, which changes the last bits of sums: `as_alone` and `_threads` give a
+and with its own number of threads, which changes the last bits of sums: `as_alone` and `cpu_threads` give a
 stage what it has when PhysPlan runs by itself, so that the same seed gives the same frames.
 """
 
@@ -10,8 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -25,33 +24,34 @@ from physplan.drawing.plan import draw_plan
 from physplan.drawing.png import save_png
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
+from physplan.methods import METHODS as KNOWN_METHODS
 from physplan.origin import Origin
 from physplan.perception import Evidence
 from physplan.pictures import to_picture, to_tensor
 from physplan.pipeline import stages
-from physplan.pipeline.backends import Backends
+from physplan.pipeline.backends import Backends, cpu_threads
 from physplan.pipeline.checking import check_video
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config, override, read_assignments, to_plain
+from physplan.pipeline.consent import refuse_consent
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import Tell, say_nothing
-from physplan.pipeline.methods import STORYBOARD, guidance_of
 from physplan.pipeline.origins import origin_with, write_told
-from physplan.pipeline.planning import make_plan
+from physplan.pipeline.planning import make_plan, renew_plan
 from physplan.pipeline.run import Run, prepare_run
 from physplan.pipeline.sampling import Guide, make_latents
-from physplan.pipeline.video_models import video_model
-from physplan.reasoning.recheck import recheck
+from physplan.reasoning.recheck import read_edited
 from physplan.runs import RunFolder
 from physplan.sketch import make_sketch
 from physplan.verify import Checked, NotChecked
 from physplan.video.frames import FrameLayout
-from physplan.video.watching import to_watch
+from physplan.video.known import video_model
+from physplan.video.upscale import to_watch
 
 from .model_files import Models, find_files, find_folder
 
 PRESETS = presets.NAMES
-METHODS = ("physplan", "sketch", "storyboard", "frame_guidance", "base")
+METHODS = tuple(name for name in KNOWN_METHODS if not KNOWN_METHODS.load(name).conditioned)
 WEIGHTS = ("source", "detector", "sam")  # options of a component that name weights
 NOWHERE = Models()
 P = ParamSpec("P")
@@ -67,7 +67,7 @@ class Scene:
     picture: Image.Image
     chain: EventChain
 
-    def run(self, *, method: str = "physplan", seed: int = 0, config: Config | None = None) -> Run:
+    def run(self, *, method: str | None = None, seed: int = 0, config: Config | None = None) -> Run:
         """Everything that can be wrong is found here, in a sentence; nothing is written into the folder."""
         return prepare_run(
             RunFolder(Path(tempfile.gettempdir()) / "physplan-comfyui"), config or self.config, self.backends,
@@ -98,16 +98,6 @@ def as_alone(stage: Callable[P, T]) -> Callable[P, T]:
     return wrapped
 
 
-@contextmanager
-def _threads(config: Config) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(config.runtime.threads or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 @functools.lru_cache(maxsize=2)
 def _backends(settings: str) -> Backends:
     """Models stay loaded from one run of a workflow to the next."""
@@ -117,13 +107,14 @@ def _backends(settings: str) -> Backends:
 def configure(preset: str, settings: str = "", models: Models = NOWHERE) -> Config:
     """A preset with lines of FIELD=VALUE, and weights from ComfyUI's folders where these hold them."""
     lines = [line.strip() for line in settings.splitlines() if line.strip()]
-    return with_defaults(with_models(load_config(preset, read_assignments(lines)), models))
+    usual = load_config(preset)
+    config = refuse_consent(usual, load_config(usual, read_assignments(lines)), "The workflow")
+    return with_defaults(with_models(config, models))
 
 
 def with_models(config: Config, models: Models) -> Config:
     """Names on the hub become paths: of a whole model's folder, or of the single files of its parts."""
-    repo = getattr(getattr(video_model(config.video.model), "model", None), "repo", None)
-    wanted = config.video.source or repo
+    wanted = config.video.source or video_model(config.video.model).repo
     if found := find_folder(wanted, models.folders):
         config = override(config, "video.source", str(found))
     else:
@@ -151,7 +142,7 @@ def plan(image: Tensor, prompt: str, preset: str, settings: str = "", models: Mo
         image=picture,
         prompt=prompt,
     )
-    with _threads(config):
+    with cpu_threads(config.runtime.threads):
         chain = make_plan(config, backends, run.frame, run.inputs.prompt)
     return Scene(config=config, backends=backends, picture=run.picture.image, chain=chain)
 
@@ -166,11 +157,11 @@ def edit_plan(scene: Scene, text: str) -> tuple[Scene, str]:
         return scene, ""
     with tempfile.TemporaryDirectory(prefix="physplan-") as folder:
         path = Path(folder) / "plan.json"
-        path.write_text(text, encoding="utf-8")
-        chain, notes = recheck(path)
-    edited = replace(scene, chain=chain)
-    edited.run()
-    return edited, "\n".join(notes)
+        path.write_bytes(text.encode("utf-8", "replace"))
+        chain, notes = read_edited(path)
+    run = replace(scene, chain=chain).run()
+    chain, rewritten = renew_plan(scene.config, scene.backends, run.frame, chain)
+    return replace(scene, chain=chain), "\n".join([*notes, *rewritten])
 
 
 def show_plan(scene: Scene) -> Tensor:
@@ -191,7 +182,7 @@ def keyframes(scene: Scene, images: Tensor | None = None) -> tuple[Keyframes, Te
             raise PhysPlanError(
                 f"The plan has {len(scene.chain.events)} events, but {len(given)} keyframes are given."
             )
-    with _threads(scene.config):
+    with cpu_threads(scene.config.runtime.threads):
         drawn = stages.make_keyframes(scene.config, scene.backends, run.frame, scene.chain, given=given)
     report = "\n".join(keyframe.report() for keyframe in drawn.keyframes)
     return Keyframes(drawn=drawn, given=given is not None), pictures(drawn.images), report
@@ -221,20 +212,23 @@ def evidence(scene: Scene, drawn: Keyframes, masks: Tensor | None = None) -> tup
 def with_masks(found: Evidence, masks: Tensor) -> Evidence:
     frames = (found.first, *found.keyframes)
     wanted, size = sum(len(frame.masks) for frame in frames), tuple(found.first.image.shape[-2:])
-    if masks.ndim != 3 or len(masks) != wanted or tuple(masks.shape[-2:]) != size:
+    fits = masks.ndim == 3 and len(masks) == wanted and tuple(masks.shape[-2:]) == size
+    if not fits or masks.is_complex():
         raise PhysPlanError(
             f"{wanted} masks of {size[1]} x {size[0]} pixels are needed, in the order in which they came "
             f"out; given are {list(masks.shape)}."
         )
     rows = iter(masks.cpu() > 0.5)
-    new = [replace(frame, masks={node: next(rows).clone() for node in frame.masks}) for frame in frames]
+    painted = [{node: next(rows).clone() for node in frame.masks} for frame in frames]
+    kept = [{node: mask for node, mask in one.items() if mask.any()} for one in painted]  # empty: not there
+    new = [replace(frame, masks=one) for frame, one in zip(frames, kept, strict=True)]
     return Evidence(first=new[0], keyframes=tuple(new[1:]))
 
 
 @as_alone
 def sketch(scene: Scene, seen: Evidence) -> tuple[Tensor, Tensor]:
     """The plan in motion: frames, and where it acts."""
-    with _threads(scene.config):
+    with cpu_threads(scene.config.runtime.threads):
         made = make_sketch(scene.chain, seen)
     return _channels_last(made.frames), made.masks[:, 0].float()
 
@@ -254,24 +248,24 @@ def generate(
     """`steps` 0 stands for the preset's own number."""
     config = override(scene.config, "video.num_inference_steps", steps) if steps else scene.config
     run = scene.run(method=method, seed=seed, config=config)
-    if run.guided and (drawn is None or seen is None):
+    if run.method.follows_plan and (drawn is None or seen is None):
         raise PhysPlanError(f"The method {method} follows keyframes: connect keyframes and evidence.")
-    with _threads(config):
+    with cpu_threads(config.runtime.threads):
         frames = _frames(run, scene.chain, seen, tell, preview)
     shown = frames if run.fit.mode == "crop" else run.fit.undo(frames, run.picture.image)
     if drawn is not None and drawn.given:
         run = replace(run, keyframes=drawn.drawn.images)
-    images = drawn.drawn.images if drawn is not None and run.guided else None
+    images = drawn.drawn.images if drawn is not None and run.method.follows_plan else None
     return Made(frames=shown, origin=origin_with(run, scene.chain, images, shown), run=run, evidence=seen)
 
 
 def _frames(run: Run, chain: EventChain, seen: Evidence | None, tell: Tell, preview: Path | None) -> Tensor:
-    sketched = make_sketch(chain, seen) if run.from_sketch and seen is not None else None
-    if run.inputs.method == STORYBOARD and sketched is not None:
+    sketched = make_sketch(chain, seen) if run.start == "sketch" and seen is not None else None
+    if not run.method.samples and sketched is not None:
         return sketched.frames
     guided_by = None
-    if run.steered and seen is not None:
-        guided_by = Guide(chain=chain, evidence=seen, config=guidance_of(run.inputs.method, run.config))
+    if run.guidance is not None and seen is not None:
+        guided_by = Guide(chain=chain, evidence=seen, config=run.guidance)
     tell(f"loading the video model {run.config.video.model}")
     sampled = make_latents(
         run.config,
@@ -295,7 +289,7 @@ def decode(backends: Backends, latents: Tensor, layout: FrameLayout) -> Tensor:
 @as_alone
 def verify(scene: Scene, images: Tensor, seen: Evidence | None = None) -> tuple[str, float, str]:
     """Of any video of the scene: holds, doubtful, fails or not checked; a number from 0 to 1; a sentence."""
-    with _threads(scene.config):
+    with cpu_threads(scene.config.runtime.threads):
         frames = (_channels_first(images) * 255).round() / 255  # as in a file
         found: Checked = check_video(scene.run(), scene.chain, seen, frames)
     score = 0.0 if isinstance(found, NotChecked) else float(found.score)
@@ -312,9 +306,12 @@ def pictures(images: Sequence[Image.Image]) -> Tensor:
 
 
 def _channels_first(images: Tensor) -> Tensor:
-    if images.ndim != 4 or images.shape[-1] not in (3, 4):
-        raise PhysPlanError(f"Pictures [N, H, W, 3] are needed, not {list(images.shape)}.")
-    return images[..., :3].permute(0, 3, 1, 2).detach().float().cpu().clone()
+    if images.ndim != 4 or images.shape[-1] not in (3, 4) or not images.numel() or images.is_complex():
+        raise PhysPlanError(f"Pictures [N, H, W, 3] are needed, not {list(images.shape)} {images.dtype}.")
+    found = images[..., :3].permute(0, 3, 1, 2).detach().float().cpu().clone()
+    if not torch.isfinite(found).all():
+        raise PhysPlanError("The pictures hold values that are no numbers: look at the node that made them.")
+    return found.clamp(0, 1)
 
 
 def _channels_last(images: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from physplan.pipeline import PhysPlan
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["PhysPlan", "__version__"]
 
 

@@ -21,7 +21,7 @@ os.umask(_UMASK)
 
 
 @contextmanager
-def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_path(target: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator[Path]:
     """Yield a temporary path beside `target`; it becomes `target` when the block ends without an error.
 
     The temporary name keeps the suffix, because writers such as PyAV choose the format by it.
@@ -37,7 +37,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
-        temporary.chmod(0o666 & ~_UMASK)
+        temporary.chmod(mode & ~_UMASK)
         temporary.replace(target)
         sync_folder(target.parent)
     except OSError as error:
@@ -112,8 +112,8 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def write_atomic(target: str | os.PathLike[str], content: str | bytes) -> None:
-    with atomic_path(target) as temporary:
+def write_atomic(target: str | os.PathLike[str], content: str | bytes, *, mode: int = 0o666) -> None:
+    with atomic_path(target, mode=mode) as temporary:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
 
 

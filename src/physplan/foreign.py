@@ -1,4 +1,4 @@
-"""Files and words that somebody else may have made: files are read as far as a limit, words shown as words.
+"""Files and words of untrusted origin: files are read as far as a limit, words shown as words.
 
 A folder of a run, a plan or a picture can come from anywhere. What is not a regular file (a pipe that never
 ends, a device, a folder) is refused, and a name leads nowhere outside its folder.

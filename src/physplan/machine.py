@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -79,7 +80,7 @@ GATED = ("black-forest-labs/FLUX.", "facebook/dinov3", "facebook/sam3")
 
 
 def asks_for_access(name: str) -> bool:
-    """Whether weights on the hub are gated, not here yet, and nobody is logged in who could fetch them."""
+    """Whether weights on the hub are gated, not here yet, and no login could fetch them."""
     return name.startswith(GATED) and not has_weights(name) and not logged_in()
 
 
@@ -150,33 +151,48 @@ def disk(path: Path) -> float:
     return shutil.disk_usage(path).free / GB
 
 
-def missing(needs: Needs, *, memory: float, gpu_memory: float) -> Iterator[Missing]:
-    """Everything that keeps a preset from running here."""
+def missing(needs: Needs, *, memory: float, gpu_memory: float, preset: str = "") -> Iterator[Missing]:
+    """Everything that keeps a preset from running here, in the words of `--dry-run`."""
     if needs.keys and not any(has_key(name) for name in needs.keys):
         first, names = needs.keys[0], " or ".join(needs.keys)
         fix = f"export {first}=... (or {first}_FILE=the file that holds it)"
-        yield Missing("key", names, f"{fix}, or use {needs.instead}" if needs.instead else fix)
+        yield Missing("key", f"the key {names}", f"{fix}, or use {needs.instead}" if needs.instead else fix)
     if needs.server:
         variable, default = needs.server
         url = os.environ.get(variable) or default
         if not answers(url):
-            yield Missing("server", url, f"start an OpenAI-compatible server there, or set {variable} to one")
+            yield Missing("server", f"a server at {url}", f"start one there, or set {variable}")
     for extra, module in (needs.extras or {}).items():
         if not has_module(module):
-            yield Missing("extra", extra, install_command(extra))
-    for name in needs.weights:
-        if asks_for_access(name):
-            yield gated(name)
-        if not has_weights(name):
-            yield Missing("weights", name, f"hf download {name}")
-    for name in needs.embedded:
-        if not any((Path(__file__).parent / name).glob("*.safetensors")):
-            yield Missing("weights", name, "they come with PhysPlan: install it again")
+            yield Missing("extra", f"the package {module}", install_command(extra))
+    yield from _missing_weights(needs, preset)
     if memory < needs.memory_gb:
         yield Missing("memory", f"{needs.memory_gb:.0f} GB of memory", f"this machine has {memory:.1f} GB")
     if gpu_memory < needs.gpu_memory_gb:
         has = f"the largest here has {gpu_memory:.1f} GB" if gpu_memory else "there is none here"
-        yield Missing("gpu", f"a CUDA GPU with {needs.gpu_memory_gb:g} GB", has)
+        yield no_gpu(needs.gpu_memory_gb, has)
+
+
+def no_gpu(needed: float, has: str) -> Missing:
+    return Missing("gpu", f"a CUDA GPU with {needed:g} GB", has)
+
+
+def to_fetch(name: str, preset: str) -> Missing:
+    """Weights that a run fetches by itself; fetched before, a run may be offline."""
+    fix = f"physplan models get {preset}" if preset else f"hf download {name}"
+    return Missing("weights", f"the weights {name}", fix)
+
+
+def _missing_weights(needs: Needs, preset: str) -> Iterator[Missing]:
+    for name in needs.weights:
+        if asks_for_access(name):
+            yield gated(name)
+        if not has_weights(name):
+            yield to_fetch(name, preset)
+    for name in needs.embedded:
+        package, _, folder = name.partition("/")
+        if not any(Path(str(resources.files(package).joinpath(folder))).glob("*.safetensors")):
+            yield Missing("weights", name, "they come with PhysPlan: install it again")
 
 
 # Most first: what its videos are expected to be like. A card cannot be fetched, a key or a server can.
@@ -206,13 +222,14 @@ def nearest_preset() -> tuple[str, list[Missing]]:
 def survey() -> dict[str, Any]:
     """All of it, as JSON."""
     from physplan.presets import PRESETS
+    from physplan.presets.accepted import accepted_figures
     from physplan.presets.terms import terms_of
 
     memory, devices, folder = memory_gb(), gpus(), weights_folder()
     largest = max((gpu["memory_gb"] for gpu in devices), default=0.0)
     presets = {}
     for name, needs in PRESETS.items():
-        lacking = [vars(item) for item in missing(needs, memory=memory, gpu_memory=largest)]
+        lacking = [vars(item) for item in missing(needs, memory=memory, gpu_memory=largest, preset=name)]
         presets[name] = {
             "ready": not lacking,
             "about": needs.about,
@@ -220,6 +237,7 @@ def survey() -> dict[str, Any]:
             "gpu_memory_gb": needs.gpu_memory_gb,
             "stages": dict(needs.stages or {}),
             "server_memory_gb": needs.server_memory_gb,
+            "accepted": accepted_figures(name, [gpu["name"] for gpu in devices]),
             "terms": {model: vars(found) for model, found in terms_of(name).items()},
         }
     return {

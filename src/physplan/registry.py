@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from physplan import plugins
 from physplan.errors import PhysPlanError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 class Registry(dict[str, str]):
     """Name -> "package.module:attribute". `kind` is the noun used in messages ("segmenter").
 
-    `callers` are those that call out, whose module can be asked for the key they need (`calls_out`) at no
-    cost; `prompts` names, as entries do, functions that refuse sentences which a backend cannot use.
+    `group` names the entry points that installed packages add (`physplan.plugins`), `<group>.prompts` their
+    functions that refuse sentences which a backend cannot use, `<group>.pictures` those for pictures.
+    `callers` and `<group>.callers` are those that call out: their module can be asked for the key they need
+    (`calls_out`) at no cost.
     """
 
     def __init__(
@@ -22,13 +27,21 @@ class Registry(dict[str, str]):
         kind: str,
         entries: Mapping[str, str],
         *,
+        group: str,
         callers: Iterable[str] = (),
         prompts: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(entries)
+        for name, entry in plugins.entries(group).items():
+            if name in self:
+                raise PhysPlanError(
+                    f"The {kind} {name!r} is PhysPlan's own: {entry} must be registered under another name."
+                )
+            self[name] = entry
         self.kind = kind
-        self.callers = frozenset(callers)
-        self.prompts = dict(prompts or {})
+        self.callers = frozenset([*callers, *plugins.entries(f"{group}.callers")])
+        self.prompts = {**(prompts or {}), **plugins.entries(f"{group}.prompts")}
+        self.pictures = plugins.entries(f"{group}.pictures")
 
     def check(self, name: str) -> None:
         """An unknown name is an error."""
@@ -39,20 +52,21 @@ class Registry(dict[str, str]):
         """Refuse a sentence that the backend would refuse, without loading it."""
         self.check(name)
         if name in self.prompts:
-            _found(self.prompts[name])(prompt)
+            plugins.load(self.prompts[name])(prompt)
+
+    def check_picture(self, name: str, image: Image) -> None:
+        """Refuse a picture that the backend cannot use, without loading it."""
+        self.check(name)
+        if name in self.pictures:
+            plugins.load(self.pictures[name])(image)
 
     def load(self, name: str) -> Any:
         """The registered class (or function) itself."""
         self.check(name)
-        return _found(self[name])
-
-
-def _found(entry: str) -> Any:
-    module, attribute = entry.split(":")
-    return getattr(importlib.import_module(module), attribute)
+        return plugins.load(self[name])
 
 
 def did_you_mean(name: str, known: Mapping[str, Any] | list[str] | tuple[str, ...]) -> str:
-    """ "Did you mean 'x'?" where one is close; else the list of all."""
+    """Of a wrong name: "Did you mean 'x'?" where one is close; else the list of all."""
     close = difflib.get_close_matches(str(name), list(known), n=1)
     return f"Did you mean {close[0]!r}?" if close else f"Choose one of: {', '.join(sorted(known))}."

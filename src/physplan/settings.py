@@ -36,6 +36,15 @@ def setting(
     return field(default=default, default_factory=factory, metadata={"says": says, **limits, **more})
 
 
+def retired(kind: Any) -> Mapping[str, Any]:
+    """Settings that a class had before, with the one value that still means what is done now.
+
+    They are read from files and run folders, and stand in stage keys: what was made with them is still done.
+    """
+    found: Mapping[str, Any] = getattr(kind, "RETIRED", {})
+    return found
+
+
 def problem(value: Any, metadata: Mapping[str, Any]) -> str | None:
     """What is wrong with a value of the right type, as the end of a sentence; None where nothing is."""
     if isinstance(value, tuple | list):

@@ -10,9 +10,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 
 from physplan.errors import PhysPlanError
+
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
 class WeightsError(PhysPlanError):

@@ -1,7 +1,7 @@
 """`make attack`: a bad day, on this machine alone. Prints what was tried and what fell (exit code 1).
 
 Every probe is decided by the seed and its number: `--only KIND --probe N` does one again. `--revert ITEM`
-takes a fix of issue 15 away first and expects the campaign to notice.
+takes a fix away first (1 to 5 of issue 15, 42.1 to 42.8 of issue 42) and expects the campaign to notice.
 """
 
 from __future__ import annotations
@@ -9,22 +9,36 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import select
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [
-    path for path in (str(ROOT / "doubles"), str(ROOT / "tests"), str(ROOT)) if path not in sys.path
+    path for path in (str(ROOT / "testing"), str(ROOT / "tests"), str(ROOT)) if path not in sys.path
 ]
 
-from tests.attack import disks, folders, kills, options, pairs, pictures, replies  # noqa: E402
+from tests.attack import (  # noqa: E402
+    disks,
+    folders,
+    kills,
+    nodes,
+    options,
+    pages,
+    pairs,
+    pictures,
+    replies,
+    servers,
+    stops,
+    strangers,
+)
 from tests.attack.campaign import Arena, Tally, stopwatch  # noqa: E402
 from tests.attack.nursery import Nursery, Victim, load_everything  # noqa: E402
 from tests.attack.reverts import REVERTS, Revert  # noqa: E402
@@ -37,13 +51,21 @@ KINDS = {
     "settings": (options.attack, "settings"),
     "disks": (disks.attack, "full or read-only disks"),
     "pairs": (pairs.attack, "two processes at once"),
+    "strangers": (strangers.attack, "files that speak for you"),
+    "stops": (stops.attack, "other ends and one budget"),
+    "nodes": (nodes.attack, "inputs of ComfyUI's nodes"),
+    "servers": (servers.attack, "image and video servers"),
+    "pages": (pages.attack, "studio and study pages"),
 }
 QUICK = """preset: sandbox
 editor: {redraws: 0}
 video: {num_inference_steps: 2}
-guidance: {schedule: {layout_steps: 1, guided_steps: 1, repeats: 1}}
+guided_sketch: {schedule: {layout_steps: 1, guided_steps: 1, repeats: 1}}
 """
 PROMPT = replies.melting.PROMPT
+AT_ONCE = 2  # kinds: a machine with many cores runs out of memory first
+STARTED = time.monotonic()
+LONG = 25 * 60  # seconds; a campaign that takes longer says which part to leave out
 
 
 def main() -> int:
@@ -53,9 +75,16 @@ def main() -> int:
     parser.add_argument(
         "--only", choices=list(KINDS), action="append", help="this kind alone; may be repeated"
     )
+    parser.add_argument(
+        "--without",
+        choices=list(KINDS),
+        action="append",
+        default=[],
+        help="all but this kind; may be repeated",
+    )
     parser.add_argument("--probe", type=some, metavar="N", help="this probe alone, or those from N-M")
     parser.add_argument(
-        "--revert", type=int, action="append", metavar="ITEM", help="without a fix of item 1 to 5"
+        "--revert", action="append", metavar="ITEM", help="without a fix: 1 to 5, or 42.1 to 42.8"
     )
     args = parser.parse_args()
     os.environ.pop("GEMINI_API_KEY_FILE", None)
@@ -66,11 +95,9 @@ def main() -> int:
         if args.revert:
             wanted = [revert for revert in REVERTS if revert.item in args.revert]
             return sum(not noticed(revert, Path(folder), args.seed) for revert in wanted)
-        tallies = [
-            in_a_child(kind, Path(folder), seed=args.seed, short=args.short, only=args.probe)
-            for kind in args.only or KINDS
-        ]
-    return show(tallies, args.seed)
+        kinds = [kind for kind in args.only or KINDS if kind not in args.without]
+        tallies = side_by_side(kinds, Path(folder), seed=args.seed, short=args.short, only=args.probe)
+        return show(tallies, args.seed)
 
 
 def some(words: str) -> range:
@@ -99,7 +126,32 @@ def make_models(folder: Path) -> None:
     nursery.close()
 
 
-def in_a_child(kind: str, folder: Path, *, before: Callable[[], None] = lambda: None, **how: Any) -> Tally:
+def side_by_side(kinds: Sequence[str], folder: Path, **how: Any) -> list[Tally]:
+    """As many kinds at once as there are cores: each computes with one."""
+    waiting, under_way, done = list(kinds), dict[int, Child](), dict[str, Tally]()
+    while waiting or under_way:
+        while waiting and len(under_way) < max(1, min(os.cpu_count() or 1, AT_ONCE)):
+            child = start(waiting.pop(0), folder, **how)
+            under_way[child.answer] = child
+        for answer in select.select(list(under_way), [], [])[0]:
+            child = under_way.pop(answer)
+            done[child.kind] = collect(child)
+    return [done[kind] for kind in kinds]
+
+
+def in_a_child(kind: str, folder: Path, **how: Any) -> Tally:
+    return collect(start(kind, folder, **how))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Child:
+    kind: str
+    pid: int
+    answer: int  # where its tally is to be read
+    started: float
+
+
+def start(kind: str, folder: Path, *, before: Callable[[], None] = lambda: None, **how: Any) -> Child:
     """A process for each kind: what it does to memory, signals and threads ends with it."""
     print(f"{kind} ...", file=sys.stderr, flush=True)
     read, write = os.pipe()
@@ -120,12 +172,17 @@ def in_a_child(kind: str, folder: Path, *, before: Callable[[], None] = lambda: 
         os.write(write, json.dumps(asdict(tally)).encode())
         os._exit(0)
     os.close(write)
-    with os.fdopen(read) as answer:
+    return Child(kind=kind, pid=pid, answer=read, started=time.monotonic())
+
+
+def collect(child: Child) -> Tally:
+    with os.fdopen(child.answer) as answer:
         content = answer.read()
-    os.waitpid(pid, 0)
-    if not content:
-        return Tally(kind=kind, falls=[(-1, "the attack itself died")])
-    return Tally(**json.loads(content))
+    usage = os.wait4(child.pid, 0)[2]
+    tally = Tally(kind=child.kind, falls=[(-1, "the attack itself died")])
+    if content:
+        tally = Tally(**json.loads(content))
+    return replace(tally, computed=usage.ru_utime + usage.ru_stime)
 
 
 def noticed(revert: Revert, folder: Path, seed: int) -> bool:
@@ -140,19 +197,25 @@ def noticed(revert: Revert, folder: Path, seed: int) -> bool:
 
 
 def show(tallies: list[Tally], seed: int) -> int:
-    print(f"{'what was tried':28}{'how many':>9}{'fell':>6}{'seconds':>9}")
+    print(f"{'what was tried':28}{'how many':>9}{'fell':>6}{'seconds':>9}{'of CPU':>9}")
     for tally in tallies:
-        print(f"{KINDS[tally.kind][1]:28}{tally.tried:9}{len(tally.falls):6}{tally.seconds:9.0f}")
+        counts = f"{tally.tried:9}{len(tally.falls):6}{tally.seconds:9.0f}{tally.computed:9.0f}"
+        print(f"{KINDS[tally.kind][1]:28}{counts}")
     for tally in tallies:
         for number, how in tally.falls:
             print(f"{tally.kind}: {how}  [--seed {seed} --only {tally.kind} --probe {number}]")
+    longest = max(tallies, key=lambda tally: tally.seconds)
+    if (seconds := time.monotonic() - STARTED) > LONG:
+        print(
+            f"That took {seconds / 60:.0f} minutes, {longest.seconds / 60:.0f} of them for {longest.kind}: "
+            f"leave it out with --without {longest.kind}, or use --short."
+        )
     fell = sum(len(tally.falls) for tally in tallies)
     print(f"{sum(tally.tried for tally in tallies)} tried, {fell} fell (seed {seed}).")
     return int(fell > 0)
 
 
 if __name__ == "__main__":
-    started = time.monotonic()
     code = main()
-    print(f"{time.monotonic() - started:.0f} s in all.", file=sys.stderr)
+    print(f"{time.monotonic() - STARTED:.0f} s in all.", file=sys.stderr)
     sys.exit(code)

@@ -41,6 +41,7 @@ class Tally:
     tried: int = 0
     falls: list[tuple[int, str]] = field(default_factory=list)  # the probe's number and what happened
     seconds: float = 0.0
+    computed: float = 0.0  # seconds of CPU, of all its processes that were waited for
 
 
 @dataclass(kw_only=True)
@@ -81,6 +82,7 @@ class Probe:
         self.number = number
         self.chance = random.Random(f"{arena.seed}:{arena.tally.kind}:{number}")
         self.folder = arena.folder / f"{number}"
+        shutil.rmtree(self.folder, ignore_errors=True)  # of an attack that was cut off
         self.folder.mkdir(parents=True)
         self._guarded: dict[Path, bytes] = {}
         self._heard = ""

@@ -14,7 +14,7 @@ from typing import Any
 from tests.attack.campaign import SCRIPT, SECRET, Arena, Probe
 from tests.attack.replies import _places, _replaced, odd_value
 
-import melting
+from physplan_testing import melting
 
 PLAN, RUN, RESULTS = "plan.json", "run", "work"
 PICTURE = ("--image", "ice.png", "--prompt", melting.PROMPT)
@@ -54,7 +54,7 @@ def hostile_plan(probe: Probe) -> None:
             ("show", PLAN, "-o", "plan.png"),
             ("plan", "--check", PLAN),
             ("plan", "--check", PLAN, "-o", "checked.json"),
-            ("plan", "--stats", "."),
+            ("evaluate", "checks", "."),
             ("generate", "--image", "ice.png", "--plan", PLAN, "-o", "out", "--dry-run"),
             ("verify", "ice.png", "--plan", PLAN, "--image", "ice.png"),
         ]

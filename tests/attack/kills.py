@@ -16,12 +16,12 @@ from safetensors import safe_open
 from tests.attack.campaign import KEY, Arena, Probe, digests
 from tests.attack.nursery import OPERATIONS
 
-import melting
-from loopback import Answer, Asked, GeminiServer
 from physplan.calls.ledger import Ledger
 from physplan.calls.prices import PriceTable
-from physplan.files import TEMPORARY
+from physplan.files import TEMPORARY, write_atomic
 from physplan.video.files import read_video
+from physplan_testing import melting
+from physplan_testing.loopback import Answer, Asked, GeminiServer
 
 RUN = ["plan.json", "latents.safetensors", "losses.json", "evidence.safetensors", "video.mkv", "video.mp4"]
 BASE = ["run/latents.safetensors", "run/video.mkv", "run/video.mp4"]
@@ -135,7 +135,7 @@ def undisturbed(probe: Probe, scenario: Scenario, server: GeminiServer | None) -
         if outcome.code != 0 or not found or "missing" in found.values():
             raise RuntimeError(f"{scenario.name} does not work undisturbed: {outcome.text[-300:]}")
         alone = Undisturbed(results=found, seconds=outcome.seconds, operations=dict(outcome.operations))
-        known.write_text(json.dumps(asdict(alone)))
+        write_atomic(known, json.dumps(asdict(alone)))  # another kind may read it
     return Undisturbed(**json.loads(known.read_text()))
 
 

@@ -31,13 +31,15 @@ OPERATIONS = ("fsync", "replace", "unlink", "close")
 
 @dataclass(frozen=True, kw_only=True)
 class Victim:
-    """What to run. `dies` is (file operation, its number, whether after it); `file_size` a limit on files."""
+    """What to run. `dies` is (file operation, its number, whether after it); `file_size` a limit on files;
+    `memory` how many MB of addresses it may have beyond those of its birth."""
 
     argv: tuple[str, ...]
     cwd: Path
     environ: Mapping[str, str] = field(default_factory=dict)
     dies: tuple[str, int, bool] | None = None
     file_size: int | None = None
+    memory: int | None = None
 
     def to_json(self) -> str:
         return json.dumps({**vars(self), "cwd": str(self.cwd)})
@@ -85,9 +87,9 @@ class Nursery:
         self._count += 1
         return int(self._call("start", victim.to_json(), str(self._output(self._count)))["pid"])
 
-    def kill(self, pid: int) -> None:
+    def kill(self, pid: int, number: int = signal.SIGKILL) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
 
     def wait(self, pid: int, seconds: float = SECONDS) -> Outcome:
         return Outcome(**self._call("wait", str(pid), str(seconds)))
@@ -135,6 +137,7 @@ def _fork(victim: dict[str, Any], output: Path) -> int:
     code = 70
     try:
         os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
         with output.open("wb", buffering=0) as file:
             for stream in (1, 2):
                 os.dup2(file.fileno(), stream)
@@ -164,6 +167,9 @@ def _run(victim: dict[str, Any], counted: Path) -> int:
         # Only files of the victim's own folder are meant: what it prints is short.
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (victim["file_size"],) * 2)
+    if victim["memory"] is not None:
+        now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (now + victim["memory"] * 1_000_000,) * 2)
     counts = _watch_operations(*victim["dies"] or ("", 0, False))
     try:
         return cli.main(victim["argv"])
@@ -247,14 +253,14 @@ def load_everything() -> None:
     for name in (
         *("cv2", "av", "google.genai", "openai", "rich.table", "rich.progress", "physplan.report"),
         *(
-            "physplan.pipeline.stored_stages",
-            "physplan.evaluation.batch.jobs",
-            "physplan.evaluation.batch.gallery",
+            "physplan.pipeline.stage_runner",
+            "physplan_bench.batch.jobs",
+            "physplan_bench.batch.gallery",
         ),
         *(
-            "physplan.evaluation.sandbox.benchmark",
-            "physplan.calls.clients.gemini",
-            "physplan.calls.clients.openai",
+            "physplan_bench.sandbox.benchmark",
+            "physplan_models.clients.gemini",
+            "physplan_models.clients.openai",
         ),
         *("physplan.drawing.png", "physplan.drawing.html", "physplan.cli.progress", "physplan.verify"),
     ):

@@ -8,8 +8,8 @@ from random import Random
 
 from tests.attack.campaign import Arena, Probe
 
-import melting
 from physplan.pipeline.settings_table import all_settings
+from physplan_testing import melting
 
 VALUES = (
     *(

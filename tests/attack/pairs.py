@@ -8,8 +8,8 @@ from tests.attack.campaign import Arena, Probe
 from tests.attack.kills import GIVEN, SCENARIOS, Scenario, command, serving, undisturbed
 from tests.attack.nursery import Outcome
 
-from loopback import GeminiServer
 from physplan.calls.ledger import Ledger
+from physplan_testing.loopback import GeminiServer
 
 CALLS = 8  # of the melting scene's plan
 

@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 from tests.attack.campaign import Arena, Probe
 
-import melting
+from physplan_testing import melting
 
 
 def attack(arena: Arena) -> None:

@@ -17,10 +17,6 @@ from typing import Any
 
 from tests.attack.campaign import KEY, SCRIPT, Arena, Probe
 
-import melting
-from loopback import Answer, Asked, GeminiServer, Loopback, OpenAIServer
-from physplan.calls.clients.gemini import GeminiClient
-from physplan.calls.clients.openai import OpenAIClient
 from physplan.calls.gateway import CallPolicy, Gateway
 from physplan.calls.ledger import Ledger
 from physplan.calls.prices import PriceTable
@@ -28,6 +24,10 @@ from physplan.calls.protocol import Client, Request
 from physplan.calls.secrets import Secret
 from physplan.calls.store import AnswerStore
 from physplan.graph.parsing import parse_deltas, parse_edits, parse_graph
+from physplan_models.clients.gemini import GeminiClient
+from physplan_models.clients.openai import OpenAIClient
+from physplan_testing import melting
+from physplan_testing.loopback import Answer, Asked, GeminiServer, Loopback, OpenAIServer
 
 MODEL = "gemini-3-flash-preview"
 ASK = Request(purpose="attack", model=MODEL, text="what is this?", system="be brief")

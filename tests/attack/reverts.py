@@ -1,4 +1,4 @@
-"""The fixes of issue 15's first five items, each taken away again: the campaign has to notice.
+"""The fixes of issue 15 (1 to 5) and of issue 42 (42.1 to 42.8), each taken away again: the campaign notices.
 
 Patches of the functions that carry the fix, in this process and all that it forks.
 """
@@ -18,7 +18,7 @@ from typing import Any
 class Revert:
     """`kind` is the attack that has to report it, by a fall that says one of these words."""
 
-    item: int
+    item: str
     what: str
     kind: str
     words: tuple[str, ...]
@@ -57,8 +57,8 @@ def believe_the_server() -> None:
 
 
 def forgive_answers_without_text() -> None:
-    from physplan.calls.clients.gemini import GeminiClient
     from physplan.calls.protocol import CallFault
+    from physplan_models.clients.gemini import GeminiClient
 
     def refusal(self: GeminiClient, reason: str, usage: Any) -> CallFault:
         return CallFault("Gemini refused to answer.", status=200)
@@ -111,7 +111,7 @@ def let_scripts_run() -> None:
 
 
 def take_all_of_a_body() -> None:
-    from physplan.calls.clients import http
+    from physplan_models.clients import http
 
     def read(chunks: Any, encoding: str, limits: Any) -> bytes:
         content = b"".join(chunks)
@@ -138,27 +138,162 @@ def count_each_name() -> None:
     everywhere("parse_json", parse)
 
 
+def let_files_consent() -> None:
+    everywhere("refuse_consent", lambda before, after, where: after)
+
+
+def compare_whole_names() -> None:
+    """As before: everything of `video.` but for a list of whole names."""
+    from physplan.pipeline import origins
+
+    left_out = ("video.model", "video.source", "video.files", "video.revision", "video.dtype")
+
+    def divide(told: Any, base: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        taken = {n: v for n, v in told.items() if n.startswith("video.") and n not in left_out}
+        return taken, {}
+
+    everywhere("divide", divide)
+    origins.divide = divide  # type: ignore[assignment]
+
+
+def let_a_lane_die() -> None:
+    from physplan_studio.queue import Queue
+
+    Queue._note = Queue._keep  # type: ignore[method-assign]
+
+
+def decode_all_at_once() -> None:
+    import contextlib
+
+    import numpy as np
+    from PIL import Image
+
+    from physplan_studio.session import StudioSession
+
+    def whole(image: Any, name: str) -> Any:
+        values = np.asarray(image).astype(np.int64)
+        return Image.fromarray(((values + 128) // 257).astype(np.uint8))
+
+    begin = StudioSession.__init__
+
+    def without_a_gate(self: Any, *args: Any, **options: Any) -> None:
+        begin(self, *args, **options)
+        self._decoding = contextlib.nullcontext()
+
+    everywhere("_eight_bits", whole)
+    StudioSession.__init__ = without_a_gate  # type: ignore[method-assign]
+
+
+def expect_utf8() -> None:
+    import av
+
+    real = av.open
+
+    def strict(*args: Any, **options: Any) -> Any:
+        options.pop("metadata_errors", None)
+        return real(*args, **options)
+
+    av.open = strict  # type: ignore[assignment]
+
+
+def take_any_key() -> None:
+    from physplan_studio import server
+    from physplan_studio.web import server as web
+
+    server._key = lambda path: path.read_text().strip()
+    server.listen = lambda host, port, site: web.PageServer((host, port), site)
+
+
+def take_any_number() -> None:
+    import json
+    import math
+
+    from physplan_bench.study import session
+    from physplan_studio.web import server
+
+    def seconds(value: Any) -> float:
+        if not math.isfinite(value):
+            raise server.Refused("no")
+        return min(max(float(value), 0.0), 3600.0)
+
+    server._object = lambda body: dict(json.loads(body))
+    session._seconds = seconds
+
+
+def cut_lines_at_any_separator() -> None:
+    from physplan_bench.batch import rows
+
+    class Cut(str):
+        def split(self, *args: Any) -> list[str]:  # type: ignore[override]
+            return self.splitlines()
+
+    real = rows._read_json_lines
+    rows._read_json_lines = lambda text: real(Cut(text))
+
+
+def let_cells_compute() -> None:
+    everywhere("csv_cell", lambda value: value)
+
+
+def keep_votes_for_all() -> None:
+    import os
+
+    os.chmod = lambda *args, **options: None  # type: ignore[assignment]
+    real = os.open
+    os.open = lambda path, flags, mode=0o777, **more: real(path, flags, 0o644, **more)  # type: ignore[assignment]
+
+
+def take_own_files_for_foreign() -> None:
+    from physplan_bench.batch import jobs
+
+    jobs._unfinished = lambda path: False
+
+
 REVERTS = (
-    Revert(item=1, what="temporaries are whatever looks like one, in any folder", kind="folders",
+    Revert(item="1", what="temporaries are whatever looks like one, in any folder", kind="folders",
            words=("a file of the user's, is gone",), apply=delete_what_looks_temporary),
-    Revert(item=2, what="usage is what the server says", kind="replies",
+    Revert(item="2", what="usage is what the server says", kind="replies",
            words=("the ledger has", "answered for nothing"), apply=believe_the_server),
-    Revert(item=2, what="an answer without text is free", kind="replies", words=("the ledger has",),
+    Revert(item="2", what="an answer without text is free", kind="replies", words=("the ledger has",),
            apply=forgive_answers_without_text),
-    Revert(item=3, what="redirects are followed", kind="replies", words=("redirect",),
+    Revert(item="3", what="redirects are followed", kind="replies", words=("redirect",),
            apply=follow_redirects),
-    Revert(item=3, what="a file may name who gets the key", kind="settings", words=("without a yes",),
+    Revert(item="3", what="a file may name who gets the key", kind="settings", words=("without a yes",),
            apply=trust_every_host),
-    Revert(item=3, what="what a server says is not redacted", kind="replies", words=("the key is in",),
+    Revert(item="3", what="what a server says is not redacted", kind="replies", words=("the key is in",),
            apply=show_the_key),
-    Revert(item=4, what="names in records lead anywhere, links are followed", kind="folders",
+    Revert(item="4", what="names in records lead anywhere, links are followed", kind="folders",
            words=("a file of the user's", "a link was followed"), apply=trust_names_and_links),
-    Revert(item=4, what="words are not escaped", kind="folders", words=("a script of somebody else",),
+    Revert(item="4", what="words are not escaped", kind="folders", words=("a script of somebody else",),
            apply=trust_words),
-    Revert(item=4, what="reports have no content security policy", kind="folders",
+    Revert(item="4", what="reports have no content security policy", kind="folders",
            words=("lets scripts run",), apply=let_scripts_run),
-    Revert(item=5, what="bodies are read whole", kind="replies", words=("memory", "were stored"),
+    Revert(item="5", what="bodies are read whole", kind="replies", words=("memory", "were stored"),
            apply=take_all_of_a_body),
-    Revert(item=5, what="each name is counted among all", kind="replies", words=("hangs",),
+    Revert(item="5", what="each name is counted among all", kind="replies", words=("hangs",),
            apply=count_each_name),
+    Revert(item="42.1", what="files give consent", kind="strangers", words=("gave consent",),
+           apply=let_files_consent),
+    Revert(item="42.2", what="a video's settings are compared by whole names", kind="strangers",
+           words=("a video chose",), apply=compare_whole_names),
+    Revert(item="42.2", what="a dropped video's settings are compared by whole names", kind="pages",
+           words=("a dropped video chose",), apply=compare_whole_names),
+    Revert(item="42.3", what="a lane dies of a full disk", kind="pages", words=("a full disk",),
+           apply=let_a_lane_die),
+    Revert(item="42.4", what="uploads are decoded all at once", kind="pages", words=("memory",),
+           apply=decode_all_at_once),
+    Revert(item="42.5", what="metadata are taken for UTF-8", kind="strangers", words=("traceback", "UTF-8"),
+           apply=expect_utf8),
+    Revert(item="42.6", what="an empty key is a key", kind="pages", words=("without a key",),
+           apply=take_any_key),
+    Revert(item="42.7", what="any number is taken", kind="pages", words=("seconds", "in a request"),
+           apply=take_any_number),
+    Revert(item="42.7", what="lines are cut at any separator", kind="strangers",
+           words=("rows with separator",), apply=cut_lines_at_any_separator),
+    Revert(item="42.7", what="cells of a table compute", kind="strangers", words=("a formula",),
+           apply=let_cells_compute),
+    Revert(item="42.7", what="votes can be read by all", kind="pages", words=("have modes",),
+           apply=keep_votes_for_all),
+    Revert(item="42.8", what="unfinished files of a batch are foreign", kind="strangers",
+           words=("killed early",), apply=take_own_files_for_foreign),
 )  # fmt: skip

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from sites import gemini_site, make_site
+from physplan_testing.sites import gemini_site, make_site
 
 __all__ = ["gemini_site", "make_site"]

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopback import Answer, GeminiServer, Loopback, OpenAIServer
-from physplan.calls.clients.gemini import GeminiClient
-from physplan.calls.clients.openai import OpenAIClient
 from physplan.calls.gateway import CallPolicy, Gateway
 from physplan.calls.prices import PriceTable
 from physplan.calls.protocol import CallFault, Client, ImagePart, Request
 from physplan.calls.secrets import Secret
-from sites import MODEL
+from physplan_models.clients.gemini import GeminiClient
+from physplan_models.clients.openai import OpenAIClient
+from physplan_testing.loopback import Answer, GeminiServer, Loopback, OpenAIServer
+from physplan_testing.sites import MODEL
 
 ASK = Request(purpose="test", model=MODEL, text="what is this?", system="be brief")
 PICTURE = ImagePart(data=b"a picture", media_type="image/png")

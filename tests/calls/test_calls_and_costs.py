@@ -11,10 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from loopback import Answer, Asked, GeminiServer, OpenAIServer
 from physplan.calls.addresses import check_url, is_local
-from physplan.calls.clients.gemini import GeminiClient
-from physplan.calls.clients.openai import OpenAIClient
 from physplan.calls.gateway import CallPolicy, Gateway
 from physplan.calls.ledger import BudgetExceeded, Ledger
 from physplan.calls.prices import PriceTable
@@ -23,7 +20,10 @@ from physplan.calls.secrets import Secret
 from physplan.calls.settings import CallSettings, connect
 from physplan.calls.store import AnswerStore, request_key
 from physplan.errors import PhysPlanError
-from sites import MODEL, QUICK, MakeSite
+from physplan_models.clients.gemini import GeminiClient
+from physplan_models.clients.openai import OpenAIClient
+from physplan_testing.loopback import Answer, Asked, GeminiServer, OpenAIServer
+from physplan_testing.sites import MODEL, QUICK, MakeSite
 
 ASK = Request(purpose="test", model=MODEL, text="what is this?", system="be brief")
 PNG = b"\x89PNG not really"
@@ -454,8 +454,8 @@ def test_the_sdks_are_not_imported_before_they_are_used() -> None:
     import sys
 
     code = (
-        "import sys, physplan.reasoning, physplan.reasoning.presets, physplan.calls.clients.gemini, "
-        "physplan.calls.clients.openai; "
+        "import sys, physplan.reasoning, physplan.reasoning.presets, physplan_models.clients.gemini, "
+        "physplan_models.clients.openai; "
         "print([m for m in ('google.genai', 'openai', 'torch', 'PIL') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

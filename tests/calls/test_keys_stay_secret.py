@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-import melting
-from loopback import Answer, Asked, GeminiServer, Loopback, OpenAIServer
-from melting import PROMPT
 from physplan.calls.gateway import CallPolicy
 from physplan.calls.protocol import Request
 from physplan.calls.secrets import Secret, load_secret
 from physplan.calls.settings import CallSettings, connect
 from physplan.errors import PhysPlanError
+from physplan_testing import melting
+from physplan_testing.loopback import Answer, Asked, GeminiServer, Loopback, OpenAIServer
+from physplan_testing.melting import PROMPT
 
 CANARY = "canary-7f3a+/=key"
 

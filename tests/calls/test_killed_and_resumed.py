@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-import melting
-from loopback import Answer, Asked, GeminiServer
 from physplan.calls.ledger import Ledger
+from physplan_testing import melting
+from physplan_testing.loopback import Answer, Asked, GeminiServer
 
 CHILD = Path(__file__).with_name("killed_planner.py")
 

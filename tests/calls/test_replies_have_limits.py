@@ -16,17 +16,17 @@ from threading import Thread
 
 import pytest
 
-from loopback import Answer
-from physplan.calls.clients.gemini import GeminiClient
-from physplan.calls.clients.http import LIMITS, ReplyRefused, _read
-from physplan.calls.clients.openai import OpenAIClient
 from physplan.calls.gateway import Gateway
 from physplan.calls.ledger import Ledger
 from physplan.calls.protocol import CallFault, Request
 from physplan.calls.secrets import Secret
 from physplan.calls.store import AnswerStore
 from physplan.graph import LimitError, Limits, ParseError, parse_json
-from sites import MODEL, QUICK, MakeSite
+from physplan_models.clients.gemini import GeminiClient
+from physplan_models.clients.http import LIMITS, ReplyRefused, _read
+from physplan_models.clients.openai import OpenAIClient
+from physplan_testing.loopback import Answer
+from physplan_testing.sites import MODEL, QUICK, MakeSite
 
 ASK = Request(purpose="test", model=MODEL, text="what is this?", system="be brief")
 Send = Callable[[BaseHTTPRequestHandler], None]

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from physplan.calls.clients.faults import as_fault
+from physplan_models.clients.faults import as_fault
 
 
 class Refused(Exception):

@@ -14,9 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopback import Answer, GeminiServer, Loopback, OpenAIServer
-from physplan.calls.clients.gemini import GeminiClient
-from physplan.calls.clients.openai import OpenAIClient
 from physplan.calls.gateway import CallPolicy, Gateway
 from physplan.calls.ledger import BudgetExceeded, Entry, Ledger
 from physplan.calls.prices import PriceTable
@@ -24,7 +21,10 @@ from physplan.calls.protocol import CallFault, Request
 from physplan.calls.secrets import Secret
 from physplan.calls.usage import MOST_TOKENS, read_usage
 from physplan.errors import PhysPlanError
-from sites import MODEL, QUICK, MakeSite
+from physplan_models.clients.gemini import GeminiClient
+from physplan_models.clients.openai import OpenAIClient
+from physplan_testing.loopback import Answer, GeminiServer, Loopback, OpenAIServer
+from physplan_testing.sites import MODEL, QUICK, MakeSite
 
 ASK = Request(purpose="test", model=MODEL, text="what is this?", system="be brief")
 PRICE = PriceTable.load().find(MODEL)

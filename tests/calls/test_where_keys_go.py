@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-import melting
-from loopback import Answer, Asked, GeminiServer, Loopback, OpenAIServer
 from physplan.calls.addresses import check_url, is_local, is_loopback
 from physplan.calls.protocol import CallFault, Request
-from physplan.calls.providers import GEMINI, OPENAI
 from physplan.calls.secrets import Secret
 from physplan.calls.settings import CallSettings, connect
 from physplan.errors import PhysPlanError
 from physplan.pipeline.config_loading import load_config
-from sites import MODEL, QUICK, MakeSite
+from physplan_models.clients.providers import GEMINI, OPENAI
+from physplan_testing import melting
+from physplan_testing.loopback import Answer, Asked, GeminiServer, Loopback, OpenAIServer
+from physplan_testing.sites import MODEL, QUICK, MakeSite
 
 ASK = Request(purpose="test", model=MODEL, text="what is this?", system="be brief")
 CANARY = "canary-7f3a+/=key"
@@ -126,10 +126,8 @@ def test_a_server_of_ones_own_that_gets_no_key_needs_no_yes(monkeypatch: pytest.
 def test_a_config_file_cannot_say_yes(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text("reasoner: {base_url: 'https://evil.example'}\nruntime: {allow_hosts: [evil.example]}\n")
-    assert load_config(path).runtime.allow_hosts == ()
-    assert load_config(path, {"runtime.allow_hosts": ["evil.example"]}).runtime.allow_hosts == (
-        "evil.example",
-    )
+    with pytest.raises(PhysPlanError, match="only the command line may"):
+        load_config(path)
 
 
 @pytest.mark.parametrize("kind", [GeminiServer, OpenAIServer])

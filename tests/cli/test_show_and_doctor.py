@@ -88,7 +88,16 @@ def test_doctor_reports_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["versions"]["physplan"]
     assert found["memory_gb"] > 0
-    assert set(found["presets"]) == {"sandbox", "storyboard", "home", "desk", "open", "paper", "best"}
+    assert set(found["presets"]) >= {
+        "sandbox",
+        "storyboard",
+        "cloud",
+        "home",
+        "desk",
+        "open",
+        "paper",
+        "best",
+    }
     memory = {name: preset["gpu_memory_gb"] for name, preset in found["presets"].items()}
     assert memory["storyboard"] == memory["sandbox"] == 0
     assert 0 < memory["home"] <= 11.5
@@ -107,18 +116,18 @@ def test_doctor_names_what_is_missing_and_never_the_key(
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY_FILE", "GOOGLE_API_KEY_FILE"):
         monkeypatch.delenv(name, raising=False)
-    assert main(["doctor"]) == 0
+    assert main(["doctor", "--all"]) == 0
     out = capsys.readouterr().out
-    assert "key: GEMINI_API_KEY or GOOGLE_API_KEY" in out
-    assert "weights: THUDM/CogVideoX-5b-I2V" in out
+    assert "the key GEMINI_API_KEY or GOOGLE_API_KEY" in out
+    assert "the weights THUDM/CogVideoX-5b-I2V" in out
     monkeypatch.setenv("GEMINI_API_KEY", "canary-3f9a")
     snapshot = tmp_path / "models--THUDM--CogVideoX-5b-I2V" / "snapshots" / "abc" / "transformer"
     snapshot.mkdir(parents=True)
     (snapshot / "model.safetensors").write_bytes(b"x")
-    assert main(["doctor"]) == 0
+    assert main(["doctor", "--all"]) == 0
     out = capsys.readouterr().out
-    assert "key: GEMINI_API_KEY" not in out
-    assert "weights: THUDM/CogVideoX-5b-I2V" not in out
+    assert "the key GEMINI_API_KEY" not in out
+    assert "the weights THUDM/CogVideoX-5b-I2V" not in out
     assert "canary" not in out
 
 
@@ -158,7 +167,7 @@ def test_each_kind_of_need_is_found_missing_and_found_met(
     (tmp_path / "key").write_text("secret")
     lacking = list(missing(needs, memory=50, gpu_memory=100))
     assert [item.kind for item in lacking] == ["server", "extra", "weights"]
-    assert lacking[1] == Missing("extra", "magic", install_command("magic"))
+    assert lacking[1] == Missing("extra", "the package no_such_module.at_all", install_command("magic"))
     assert not list(missing(PRESETS["sandbox"], memory=50, gpu_memory=0))
 
 
@@ -173,12 +182,12 @@ def test_gated_weights_are_named_before_a_run(
     main(["sample", "ice-tray", "-o", "ice.png"])
     dry = ["generate", "--image", "ice.png", "--prompt", "it melts", "--preset", "paper", "--dry-run"]
     words = "access to the gated weights facebook/dinov3"
-    for command in (["doctor"], dry):
+    for command in (["doctor", "--all"], dry):
         capsys.readouterr()
         assert main(command) == 0
         assert words in capsys.readouterr().out
     monkeypatch.setenv("HF_TOKEN", "canary")
-    assert main(["doctor"]) == 0
+    assert main(["doctor", "--all"]) == 0
     out = capsys.readouterr().out
     assert words not in out
     assert "canary" not in out
@@ -213,8 +222,8 @@ def test_help_and_doctor_are_quick_and_import_no_torch() -> None:
 
 
 def test_weights_that_should_have_come_with_the_package_are_missed() -> None:
-    there = Needs(about="", embedded=("sandbox/weights/sight",))
-    gone = Needs(about="", embedded=("sandbox/weights/sights",))
+    there = Needs(about="", embedded=("physplan_sandbox/weights/sight",))
+    gone = Needs(about="", embedded=("physplan_sandbox/weights/sights",))
     assert not list(missing(there, memory=64, gpu_memory=0))
     (found,) = missing(gone, memory=64, gpu_memory=0)
-    assert found.what == "sandbox/weights/sights"
+    assert found.what == "physplan_sandbox/weights/sights"

@@ -11,8 +11,8 @@ from physplan.cli import main
 from physplan.cli.generate import read_seeds
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
-from physplan.sandbox.world.phenomena import scene
 from physplan.video.files import read_video
+from physplan_sandbox.world.phenomena import scene
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from physplan.cli import main, progress
-from physplan.pipeline.demo import Demo
 from physplan.pipeline.events import RunEvent
+from physplan_sandbox.demo import Demo
 
 EVENTS = [
     RunEvent(stage="keyframes", kind="started"),
@@ -59,7 +59,7 @@ def test_the_demo_tells_the_time_left_and_nothing_twice(
         return Demo(picture=folder / "demo.png", video=folder / "demo.mp4", reports=(folder / "report.html",))
 
     later = iter(range(0, 1000, 3))
-    monkeypatch.setattr("physplan.pipeline.demo.make_demo", make_demo)
+    monkeypatch.setattr("physplan_sandbox.demo.make_demo", make_demo)
     monkeypatch.setattr("time.monotonic", lambda: float(next(later)))
     assert main(["demo", "-o", str(tmp_path)]) == 0
     lines = capsys.readouterr().err.splitlines()

@@ -1,0 +1,1 @@
+"""README and docs, block by block, as a reader would run them."""

@@ -36,8 +36,8 @@ def test_it_runs_from_top_to_bottom(
     scope: dict[str, Any] = {"__name__": "__main__"}
     shown = [run_cell("".join(c["source"]), scope) for c in CELLS if c["cell_type"] == "code"]
     assert [type(one).__name__ for one in shown if one is not None] == [
-        *("Image", "Drawing", "Image"),
-        *("Result", "Result", "Result"),
+        *("Image", "EventChain", "Image"),
+        *("Result", "Result", "Result", "Result"),
     ]
     assert "<svg" in shown[2]._repr_svg_()
     assert "<video" in scope["result"]._repr_html_()

@@ -246,6 +246,13 @@ REJECTED: dict[str, tuple[str, int | None, str, PhysicalDelta, list[GraphEdit]]]
         delta("puddle#3"),
         [Spawn("puddle#3", "milk#7", "puddle")],
     ),
+    "spawn from another source than the delta says": (
+        "lineage",
+        0,
+        "the delta says that puddle#3 comes from ice#1; name that source",
+        delta("puddle#3", new="puddle#3"),
+        [Spawn("puddle#3", "tray#2", "puddle")],
+    ),
     "spawn from an object spawned here": (
         "lineage",
         1,

@@ -33,7 +33,7 @@ from physplan.graph import (
     parse_translation,
 )
 from physplan.graph.laws import Way, moment
-from physplan.graph.motion import LAWS, Motion, parameter_problem
+from physplan.graph.motion import LAWS, Motion, Value, motions_from_json, parameter_problem
 
 PLAN = (files("physplan") / "data" / "melting_ice.json").read_bytes()
 TIMES = st.floats(0, 1)
@@ -62,9 +62,13 @@ MONOTONE = (
 @st.composite
 def motions(draw: st.DrawFn, laws: tuple[str, ...] = tuple(LAWS)) -> Motion:
     law = draw(st.sampled_from(laws))
-    given: dict[str, float | str] = {}
+    given: dict[str, Value] = {}
     for name, parameter in LAWS[law].parameters.items():
-        if parameter.low is not None and parameter.high is not None and name not in ("begins", "ends"):
+        if parameter.path:
+            place = st.floats(-1, 1)
+            middle = draw(st.tuples(st.floats(0.1, 0.9), place, place, st.floats(-720, 720)))
+            given[name] = ((0.0, 0.0, 0.0, 0.0), middle, (1.0, draw(place), draw(place), 0.0))
+        elif parameter.low is not None and parameter.high is not None and name not in ("begins", "ends"):
             given[name] = draw(st.floats(parameter.low, parameter.high))
         elif parameter.choices:
             given[name] = draw(st.sampled_from(parameter.choices))
@@ -300,9 +304,57 @@ def test_an_answer_without_motion_is_read_as_before() -> None:
     assert parse_translation(new) == ((Consume("ice#1"),), (motion("ice#1", "shrink"),))
 
 
-def test_every_parameter_of_every_law_has_a_default_or_names_an_object() -> None:
+def test_every_parameter_of_every_law_has_a_default_or_is_left_to_the_picture() -> None:
     for law in LAWS.values():
         for name, parameter in law.parameters.items():
-            assert parameter.default is not None or name == "to"
+            assert parameter.default is not None or name in ("to", "dx", "dy", "scale", "path")
             if parameter.default is not None:
                 assert parameter_problem(law, name, parameter.default) is None
+
+
+PATH = ((0.0, 0.0, 0.0, 0.0), (0.5, 0.1, -0.2, 90.0), (1.0, 0.3, 0.1, 180.0))
+
+
+def test_a_trajectory_passes_through_its_samples_and_ends_where_its_state_is() -> None:
+    moving = motion("ball#1", "trajectory", path=PATH, by="simulation")
+    way = Way(start=(0.2, 0.3), end=(0.5, 0.4))
+    half = moment(moving, way, 0.5)
+    assert half.place == pytest.approx((0.3, 0.1))
+    assert half.angle == 90.0
+    assert moment(moving, way, 0.25).place == pytest.approx((0.25, 0.2))
+    elsewhere = Way(start=(0.2, 0.3), end=(0.7, 0.4))  # the keyframe shows it further right
+    assert moment(moving, elsewhere, 1.0).place == (0.7, 0.4)
+    assert moment(moving, elsewhere, 0.5).place == pytest.approx((0.4, 0.1))
+
+
+def test_a_trajectory_is_saved_as_plain_numbers_and_says_its_shift() -> None:
+    moving = motion("ball#1", "trajectory", path=PATH)
+    assert moving.to_json()["path"] == [list(sample) for sample in PATH]
+    assert motions_from_json([moving.to_json()]) == (moving,)
+    assert moving.shift == (0.3, 0.1)
+    assert motion("ball#1", "linear", dx=-0.5).shift == (-0.5, 0.0)
+    assert motion("ball#1", "linear").shift is None
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ((), "at least two samples"),
+        (((0.0, 0, 0, 0), (0.9, 0, 0, 0)), "end at 1"),
+        (((0.0, 0, 0, 0), (0.5, 0, 0, 0), (0.5, 0, 0, 0), (1.0, 0, 0, 0)), "go forward"),
+        (((0.0, 0.1, 0, 0), (1.0, 0, 0, 0)), "first sample"),
+        (((0.0, 0, 0, 0), (1.0, 9, 0, 0)), "4 heights"),
+    ],
+)
+def test_a_path_that_is_none_is_refused(path: Value, says: str) -> None:
+    assert says in str(parameter_problem(LAWS["trajectory"], "path", path))
+
+
+def test_each_hop_of_a_bounce_is_lower_by_the_spring() -> None:
+    moving = motion("ball#1", "bounce", spring=0.5, hops=3)
+    way = Way(start=(0.0, 0.0), end=(0.0, 1.0))
+    heights = [1 - moment(moving, way, u / 400).place[1] for u in range(401)]
+    inner = heights[1:-1]
+    peaks = [h for a, h, b in zip(heights, inner, heights[2:], strict=False) if h > a and h >= b]
+    assert peaks == pytest.approx([0.5, 0.25, 0.125], abs=0.01)
+    assert min(heights) >= -1e-9

@@ -9,14 +9,14 @@ import torch
 from PIL import Image
 from tests.scenes import MELTING_FIRST, MELTING_KEYFRAMES, ColourSegmenter, melting_chain
 
-import tiny_models
 from physplan.graph import EventChain
 from physplan.guidance import GuidanceConfig, Objective, build_objective
 from physplan.perception import Evidence, gather_evidence
-from physplan.video.families.base import FamilyModel
-from physplan.video.loading import LoadOptions, load_video_model
+from physplan.video.base import FamilyModel
 from physplan.video.protocol import Conditioning
-from pictures import ColourFeatures, ground_depth
+from physplan_models.loading import LoadOptions, load_video_model
+from physplan_testing import tiny_models
+from physplan_testing.pictures import ColourFeatures, ground_depth
 
 VIDEO = (32, 32)
 Prepare = Callable[..., tuple[Conditioning, torch.Generator]]

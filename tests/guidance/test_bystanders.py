@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 
 from physplan.graph import Edge, EventChain, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
-from physplan.guidance.bystanders import TOLERANCE, KeepBystanders, bystanders, excess
+from physplan.guidance.extensions.bystanders import TOLERANCE, KeepBystanders, bystanders, excess
+from physplan.guidance.extensions.still_latents import KeepLatents
 from physplan.guidance.objective import measure_frame
-from physplan.guidance.still_latents import KeepLatents
 from physplan.video.frames import FrameLayout
-from pictures import box, evidence_of, paint
+from physplan_testing.pictures import box, evidence_of, paint
 
 SIZE = (32, 48)
 RED, GREEN, BLUE, WHITE = (0.9, 0.1, 0.1), (0.1, 0.7, 0.2), (0.1, 0.2, 0.9), (1.0, 1.0, 1.0)
@@ -121,7 +121,7 @@ def still_latents() -> tuple[KeepLatents, torch.Tensor]:
 
 
 def kept_value(keep: KeepLatents, latents: torch.Tensor) -> float:
-    (term,) = keep.measure(0, keep.encode(0, latents), 0.0)
+    (term,) = keep.measure(0, keep.encode(0, latents))
     assert term.value is not None
     return float(term.value)
 
@@ -134,5 +134,5 @@ def test_latents_of_a_still_clip_hold_the_bystanders_of_all_frames_at_once():
         moved[:, :, 2, changed] += 1.0  # in the last latent alone
         assert (kept_value(keep, moved) > 0) == noticed
     assert kept_value(keep, still + 0.5 * keep.tolerance) == 0, "what the autoencoder differs by is nothing"
-    assert keep.look().window.latents == slice(0, 3)
-    assert not keep.look().decoded
+    assert keep.request().window.latents == slice(0, 3)
+    assert not keep.request().decoded

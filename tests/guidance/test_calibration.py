@@ -10,10 +10,11 @@ import torch
 from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.guidance.calibration import calibrate
-from physplan.guidance.occupancy import mask_on_grid, occupancy, reference_feature, similarity
+from physplan.guidance.paper.grid import mask_on_grid
+from physplan.guidance.paper.occupancy import occupancy, reference_feature, similarity
 from physplan.pictures import to_picture
 from physplan.pipeline.config_loading import load_config
-from pictures import ColourFeatures, disc, paint
+from physplan_testing.pictures import ColourFeatures, disc, paint
 
 SIZE = (96, 96)
 PLACES = [((0.9, 0.1, 0.1), 30.0), ((0.1, 0.7, 0.2), 48.0), ((0.1, 0.2, 0.9), 66.0)]
@@ -59,10 +60,10 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_the_command_stores_them_in_a_config_file(folders, tmp_path: Path, capsys):
     config = tmp_path / "mine.yaml"
-    config.write_text("preset: sandbox\nguidance: {step_size: 7}\n")
+    config.write_text("preset: sandbox\nguided_sketch: {step_size: 7}\n")
     assert main(["evaluate", "calibrate", *map(str, folders), "--into", str(config)]) == 0
     assert "from 3 objects" in capsys.readouterr().out
-    read = load_config(config).guidance
+    read = load_config(config).guided_sketch
     assert read.step_size == 7
     assert read.measure.fill == "log"  # the preset's own
     assert 0 < read.measure.temperature < 0.5

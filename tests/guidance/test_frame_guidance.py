@@ -15,7 +15,7 @@ from tests.guidance.frame_guidance_plans import at_anchors, keyframes
 from torch import Tensor
 
 from physplan.guidance import FRAME_GUIDANCE, Progress, Schedule, guide
-from pictures import ColourFeatures, ground_depth
+from physplan_testing.pictures import ColourFeatures, ground_depth
 
 VIDEO = (32, 32)
 
@@ -179,7 +179,7 @@ def test_it_runs_without_classifier_free_guidance(model, prepare, chain, evidenc
 
 
 def test_a_preview_that_equals_the_keyframe_does_not_divide_by_zero():
-    from physplan.guidance.update import normalised
+    from physplan.guidance.paper.update import normalised
 
     assert not normalised(torch.zeros(1, 4, 3, 2, 2)).any()
 

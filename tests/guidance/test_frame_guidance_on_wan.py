@@ -16,12 +16,12 @@ from tests.guidance.frame_guidance_plans import at_anchors, keyframes
 from torch import Tensor
 
 from physplan.guidance import Progress, Schedule, guide
-from physplan.guidance.methods import FRAME_GUIDANCE_WAN
+from physplan.guidance.recipes import FRAME_GUIDANCE_WAN
+from physplan.methods import find
 from physplan.pipeline.config_loading import load_config
-from physplan.pipeline.methods import guidance_of
-from physplan.video.families.base import FamilyModel
+from physplan.video.base import FamilyModel
 from physplan.video.protocol import Conditioning
-from pictures import ColourFeatures, ground_depth
+from physplan_testing.pictures import ColourFeatures, ground_depth
 
 HALF = (16, 16)  # of the videos of these tests
 REPEATS, TRAVEL, ETA, SCALE = (2, 1, 2, 0), (1, 2), 3, 6.0
@@ -120,9 +120,9 @@ def test_every_repeat_equals_the_described_steps(wan, prepare, chain, evidence, 
 
 
 def test_the_defaults_are_those_of_its_wan_pipeline_and_wan_gets_them():
-    found = guidance_of("frame_guidance", load_config("paper", {"video.model": "wan2.1-14b"}))
+    found = find("frame_guidance").guidance(load_config("paper", {"video.model": "wan2.1-14b"}))
     assert found == FRAME_GUIDANCE_WAN
     assert (found.window_length, found.window_mode, found.preview_downscale) == (2, "trailing", 2)
     assert found.schedule.travel == (3, 10)
     assert (found.noise_order, found.update) == ("own", "after")
-    assert guidance_of("frame_guidance", load_config("paper")).schedule.travel == (5, 20)
+    assert find("frame_guidance").guidance(load_config("paper")).schedule.travel == (5, 20)

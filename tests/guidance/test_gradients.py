@@ -12,11 +12,11 @@ from physplan.guidance import GuidanceConfig, MeasureConfig
 from physplan.guidance.gradients import Direction, direction
 from physplan.guidance.measurement import Measured
 from physplan.guidance.objective import measure_frame
+from physplan.guidance.paper.regions import pool
+from physplan.guidance.paper.selection import TermSpec
+from physplan.guidance.paper.update import normalised, region_weights
 from physplan.guidance.previews import anchors_of
-from physplan.guidance.regions import pool
-from physplan.guidance.sampler import anchor_windows
-from physplan.guidance.selection import TermSpec
-from physplan.guidance.update import normalised, region_weights
+from physplan.guidance.repeat import anchor_windows
 
 # A random decoder shows grey mush: a low threshold finds something in it.
 MUSH = MeasureConfig(threshold=0.3)
@@ -37,10 +37,9 @@ def run(setting, objective, config: GuidanceConfig, *, weighted: bool = True, wi
         conditioning,
         conditioning.latents,
         STEP,
-        looks=anchors_of(objective, found if windows is None else windows),
+        requests=anchors_of(objective, found if windows is None else windows),
         config=config,
         weighted=weighted,
-        progress=0.0,
     )
 
 
@@ -106,10 +105,8 @@ def test_one_term_is_the_same_direction_in_exact_and_fused(setting, objective_fo
         class One:
             encode = full.encode
 
-            def measure(self, event, encoded, progress):
-                return tuple(
-                    m for m in full.measure(event, encoded, progress) if str(m.spec) == "count(tray#2)"
-                )[:1]
+            def measure(self, event, encoded):
+                return tuple(m for m in full.measure(event, encoded) if str(m.spec) == "count(tray#2)")[:1]
 
         windows = {0: setting[2][0]}
         return run(setting, One(), config, weighted=False, windows=windows).gradient
@@ -131,19 +128,6 @@ def test_combining_at_the_features_needs_one_decoder_pass_per_anchor(setting, ob
     assert sum(term.gradient_norm is not None for term in found.terms) >= 4
 
 
-def test_weights_after_the_denoiser_are_exactly_lambda_outside_all_regions(setting, objective_for):
-    config = replace(CONFIG, gradient="fused", weight_at="noisy")
-    free = replace(config, outside_weight=1.0)
-    found, plain = (run(setting, objective_for(c), c) for c in (config, free))
-    regions = [found.regions[term.label] for term in found.terms if term.gradient_norm is not None]
-    covered = pool(torch.stack(regions).amax(0), found.gradient.shape[-2:])
-    outside, inside = covered == 0, covered == 1
-    assert outside.any() or inside.any()
-    ratio = found.gradient / plain.gradient
-    torch.testing.assert_close(ratio[..., outside], torch.full_like(ratio[..., outside], 0.2))
-    torch.testing.assert_close(ratio[..., inside], torch.ones_like(ratio[..., inside]))
-
-
 @pytest.mark.parametrize("mode", ["exact", "fused", "direct"])
 def test_saved_activations_do_not_grow_with_the_number_of_events(setting, objective_for, mode):
     config = replace(CONFIG, gradient=mode)
@@ -154,8 +138,8 @@ def test_saved_activations_do_not_grow_with_the_number_of_events(setting, object
         def encode(self, event, frame):
             return objective.encode(0, frame)
 
-        def measure(self, event, encoded, progress):
-            return objective.measure(0, encoded, progress)
+        def measure(self, event, encoded):
+            return objective.measure(0, encoded)
 
     peaks = []
     for count in (1, 3):
@@ -165,7 +149,7 @@ def test_saved_activations_do_not_grow_with_the_number_of_events(setting, object
 
 
 def saved_bytes(function) -> int:
-    from saved_bytes import peak_saved_bytes
+    from physplan_testing.saved_bytes import peak_saved_bytes
 
     return peak_saved_bytes(function)
 
@@ -188,7 +172,7 @@ class Broken:
     def encode(self, event: int, frame: Tensor) -> dict[str, Tensor]:
         return {"frame": frame}
 
-    def measure(self, event: int, encoded: dict[str, Tensor], progress: float) -> tuple[Measured, ...]:
+    def measure(self, event: int, encoded: dict[str, Tensor]) -> tuple[Measured, ...]:
         frame = encoded["frame"]
         mean = frame.mean()
         return (
@@ -213,8 +197,8 @@ class Broken:
 )
 def test_broken_terms_are_skipped_and_reported_and_the_rest_goes_on(setting, mode, combine):
     class Good(Broken):
-        def measure(self, event, encoded, progress):
-            return super().measure(event, encoded, progress)[:1]
+        def measure(self, event, encoded):
+            return super().measure(event, encoded)[:1]
 
     config = replace(CONFIG, gradient=mode, combine_at=combine)
     found = run(setting, Broken(), config)

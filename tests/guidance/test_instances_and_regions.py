@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial import Delaunay, QhullError
 
-from physplan.guidance.instances import averages, find_instances
-from physplan.guidance.matching import match
-from physplan.guidance.occupancy import mask_on_grid
-from physplan.guidance.regions import enlarge, fill_hull, keyframe_shape, pool, region, row_extremes
-from physplan.guidance.update import normalised, region_weights, with_norm_of
+from physplan.guidance.paper.grid import mask_on_grid
+from physplan.guidance.paper.instances import averages, find_instances
+from physplan.guidance.paper.matching import match
+from physplan.guidance.paper.regions import enlarge, fill_hull, keyframe_shape, pool, region, row_extremes
+from physplan.guidance.paper.update import normalised, region_weights
 
 
 def grid(*boxes: tuple[int, int, int, int], size: tuple[int, int] = (20, 30)) -> np.ndarray:
@@ -31,11 +31,9 @@ def test_instances_are_connected_components_with_normalised_centroids():
     np.testing.assert_allclose(found.centroids, [[2 / 30, 1 / 20], [15 / 30, 15 / 20]])
 
 
-def test_diagonal_neighbours_are_one_instance_and_small_ones_can_be_ignored():
+def test_diagonal_neighbours_are_one_instance():
     mask = np.eye(6, dtype=bool)
     assert len(find_instances(mask)) == 1
-    mask[0, 5] = True
-    assert len(find_instances(mask, smallest=2)) == 1
 
 
 def test_many_components_keep_their_labels():
@@ -143,6 +141,28 @@ def test_a_small_instance_beside_a_large_one_is_not_lost():
     assert int((shape.labels == 2).sum()) == 80 + 1  # every pixel of the mask belongs to the nearest instance
 
 
+def test_pixels_between_two_instances_belong_to_their_own_connected_component():
+    mask = grid((51, 3, 56, 17), (37, 5, 48, 17), size=(48, 72))
+    instances = find_instances(mask_on_grid(torch.from_numpy(mask), (12, 18)).numpy())
+    shape = keyframe_shape(mask, instances)
+    assert len(np.unique(shape.labels[:, 51:])) == len(np.unique(shape.labels[:, :48])) == 2  # and background
+    drawn = region(instances, shape, match(instances, instances))
+    assert not drawn[:, 48].any()  # no hull bridges the gap
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 60)] * 2, *[st.integers(4, 12)] * 2), min_size=2, max_size=2))
+@settings(max_examples=60, deadline=None)
+def test_a_connected_component_is_never_shared_by_instances_that_have_others(boxes):
+    mask = grid(*((x, y, x + w, y + h) for x, y, w, h in boxes), size=(72, 72))
+    instances = find_instances(mask_on_grid(torch.from_numpy(mask), (18, 18)).numpy())
+    parts = find_instances(mask)
+    labels = keyframe_shape(mask, instances).labels
+    assert ((labels > 0) == mask).all()
+    if len(instances) == len(parts):
+        for part in range(len(parts)):
+            assert len(np.unique(labels[parts.mask(part)])) == 1
+
+
 @settings(max_examples=60, deadline=None)
 @given(arrays(bool, (9, 11), elements=st.booleans(), fill=st.just(False)))
 def test_the_hull_is_the_convex_hull_of_the_pixels(mask):
@@ -176,7 +196,6 @@ def test_normalised_gradients_have_norm_one_whatever_their_scale():
 def test_a_gradient_with_nan_or_infinity_becomes_zero():
     for broken in (float("nan"), float("inf")):
         assert not normalised(torch.tensor([1.0, broken])).any()
-        assert not with_norm_of(torch.tensor([1.0, broken]), torch.ones(2)).any()
 
 
 def test_outside_the_region_the_weight_is_exactly_lambda():

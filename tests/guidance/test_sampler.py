@@ -13,7 +13,8 @@ from torch import Tensor
 from physplan.errors import PhysPlanError
 from physplan.files import write_json
 from physplan.guidance import (
-    METHODS,
+    ABLATIONS,
+    FRAME_GUIDANCE,
     GuidanceConfig,
     GuidanceResult,
     MeasureConfig,
@@ -21,20 +22,20 @@ from physplan.guidance import (
     Schedule,
     StopRun,
     guide,
-    method_config,
     register_loss,
 )
-from physplan.guidance.objective import LOSSES
+from physplan.guidance.losses import LOSSES
 from physplan.guidance.previews import anchors_of
 from physplan.guidance.repeat import events_of
 from physplan.video.frames import Window
 from physplan.video.sampling import draw_noise, sample
-from pictures import ColourFeatures, ground_depth
+from physplan_testing.pictures import ColourFeatures, ground_depth
 
 SHORT = Schedule.linear(layout_steps=1, guided_steps=2, repeats=2)
 CONFIG = GuidanceConfig(
     measure=MeasureConfig(threshold=0.3), schedule=SHORT, gradient="direct", combine_at="features"
 )
+UNGUIDED = replace(CONFIG, schedule=Schedule.unguided())
 
 
 @pytest.fixture
@@ -57,9 +58,19 @@ def run(model, prepare, chain, evidence):
 
 
 def test_base_is_the_unguided_loop(run, model, prepare):
-    result = run(method_config("base"))
+    result = run(UNGUIDED)
     torch.testing.assert_close(result.latents, sample(model, prepare(steps=3)[0]), rtol=0, atol=0)
     assert result.steps == ()
+
+
+def test_a_step_of_the_repeat_has_one_length_however_many_terms_and_events(run):
+    config = replace(CONFIG, step_of="repeat", step_size=2.5)
+    for turns in (None, 1):
+        steps = run(replace(config, events_per_repeat=turns)).steps
+        active = [step.update_norm for step in steps if step.update_norm]
+        assert active
+        assert active == pytest.approx([2.5] * len(active), rel=1e-4)
+    assert len({round(step.update_norm, 3) for step in run(replace(CONFIG, step_size=2.5)).steps}) > 1
 
 
 def test_a_seed_gives_the_same_latents_and_another_seed_others(run):
@@ -68,13 +79,13 @@ def test_a_seed_gives_the_same_latents_and_another_seed_others(run):
     assert not torch.allclose(first.latents, other.latents)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_every_method_runs_and_reports_all_repeats(run, name):
-    own = replace(method_config("frame_guidance"), schedule=SHORT)
-    config = method_config(name, physplan=CONFIG, frame_guidance=own)
+@pytest.mark.parametrize("name", ["whole", "frame_guidance", *ABLATIONS])
+def test_every_guidance_runs_and_reports_all_repeats(run, name):
+    own = replace(FRAME_GUIDANCE, schedule=SHORT)
+    config = {"whole": CONFIG, "frame_guidance": own}.get(name) or ABLATIONS[name](CONFIG)
     result = run(config)
     assert result.latents.isfinite().all()
-    assert [step.repeat for step in result.steps] == ([] if name == "base" else [0, 1, 0, 1])
+    assert [step.repeat for step in result.steps] == [0, 1, 0, 1]
 
 
 @pytest.mark.parametrize("mode", ["exact", "fused", "direct"])
@@ -99,7 +110,7 @@ def test_time_travel_follows_algorithm_one(model, prepare, chain, evidence, run)
     z, noise = conditioning.latents, conditioning.noise
     from physplan.guidance.gradients import direction
     from physplan.guidance.objective import build_objective
-    from physplan.guidance.sampler import anchor_windows
+    from physplan.guidance.repeat import anchor_windows
 
     objective = build_objective(
         config.losses,
@@ -119,10 +130,9 @@ def test_time_travel_follows_algorithm_one(model, prepare, chain, evidence, run)
         conditioning,
         z,
         1,
-        looks=anchors_of(objective, windows),
+        requests=anchors_of(objective, windows),
         config=config,
         weighted=False,
-        progress=1.0,
     )
     v = found.prediction
     following = noise.step(z - config.step_size * found.gradient, v, 1)
@@ -161,7 +171,7 @@ def test_the_callback_sees_previews_terms_and_regions(run):
 def test_the_time_of_a_run_is_told_apart(run):
     spent = run().seconds
     assert min(spent.previews, spent.backpropagation, spent.sampling) > 0
-    assert run(method_config("base")).seconds.previews == 0
+    assert run(UNGUIDED).seconds.previews == 0
 
 
 def test_returning_false_ends_guidance_and_finishes_the_video(run, model, prepare):

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from physplan.errors import PhysPlanError
-from physplan.graph import Term
 from physplan.guidance import (
-    METHODS,
-    PHYSPLAN,
     GuidanceConfig,
     MeasureConfig,
     Schedule,
-    method_config,
     register_loss,
 )
 from physplan.guidance.config import GuidanceConfig as Config
-from physplan.guidance.methods import planner_of
 
 
 def test_algorithm_one_has_135_repeats_with_the_papers_numbers():
@@ -46,8 +39,6 @@ def test_a_schedule_can_be_all_layout_or_nothing():
         (lambda: Config(gradient="fuzed"), "'exact', 'fused', 'direct'"),  # type: ignore[arg-type]
         (lambda: GuidanceConfig(events_per_repeat=0), "events_per_repeat must be 1 or more"),
         (lambda: GuidanceConfig(combine_at="features"), "set combine_at to clean, or gradient to fused"),
-        (lambda: GuidanceConfig(weight_at="noisy"), "weight_at noisy belongs to gradient fused"),
-        (lambda: GuidanceConfig(gradient="direct", weight_at="both"), "set weight_at to clean"),
         (lambda: GuidanceConfig(gradient="direct", unconditional_grad=False), "leave unconditional_grad on"),
         (lambda: GuidanceConfig(normalise="whole"), "knows no regions"),
         (
@@ -58,7 +49,6 @@ def test_a_schedule_can_be_all_layout_or_nothing():
         (lambda: MeasureConfig(temperature=0), "temperature must be above 0"),
         (lambda: MeasureConfig(instance_level=1), "instance_level"),
         (lambda: MeasureConfig(fill="sometimes"), "fill is 'sometimes'"),  # type: ignore[arg-type]
-        (lambda: method_config("frame_guidence"), "Did you mean 'frame_guidance'"),
         (lambda: register_loss("terms"), "exists already"),
     ],
 )
@@ -67,37 +57,10 @@ def test_what_cannot_be_meant_is_refused_in_one_sentence(make, words):
         make()
 
 
-def test_every_method_is_a_setting_of_one_loop():
-    tuned = replace(PHYSPLAN, step_size=5.0, keep=True)
-    configs = {name: method_config(name, physplan=tuned) for name in METHODS}
-    assert len(METHODS) == 12
-    assert configs["prompt_derived"] == configs["whole_frame"]  # (i) differs in its plan
-    assert configs["full_graph"] == configs["physplan"]  # (ii) as well
-    assert len({repr(config) for config in configs.values()}) == 10
-    assert configs["base"].schedule == Schedule.unguided()
-    assert configs["whole_frame"].losses == ("whole_frame",)
-    assert configs["no_regions"] == replace(tuned, outside_weight=1.0)
-    assert configs["no_depth"].measure.without == {Term.DEPTH}
-    assert not configs["no_keep"].keep
-    assert all(configs[name].step_size == 5 for name in METHODS if name != "frame_guidance")
-
-
 @pytest.mark.parametrize("mode", ["exact", "fused", "direct"])
 def test_a_method_changes_its_gradient_mode_without_what_the_new_one_would_ignore(mode):
-    fast = GuidanceConfig(
-        gradient="fused", combine_at="features", weight_at="both", unconditional_grad=False, step_size=4.0
-    )
+    fast = GuidanceConfig(gradient="fused", combine_at="features", unconditional_grad=False, step_size=4.0)
     changed = fast.with_gradient(mode)
     assert changed.gradient == mode
     assert changed.step_size == 4
     assert fast.with_gradient("fused") == fast
-
-
-def test_ablations_of_the_plan_name_the_presets_own_planner():
-    known = ("paper", "paper-prompt-derived", "paper-full-graph", "sandbox")
-    assert planner_of("physplan", "paper", known) == "paper"
-    assert planner_of("prompt_derived", "paper", known) == "paper-prompt-derived"
-    assert planner_of("full_graph", "paper", known) == "paper-full-graph"
-    assert planner_of("full_graph", "paper-full-graph", known) == "paper-full-graph"  # a run continued
-    with pytest.raises(PhysPlanError, match="register one as 'sandbox-full-graph'"):
-        planner_of("full_graph", "sandbox", known)

@@ -23,11 +23,13 @@ from physplan.graph import (
     Update,
 )
 from physplan.guidance import MeasureConfig, build_objective
+from physplan.guidance.extensions.lookalikes import lookalikes
+from physplan.guidance.extensions.selection import chosen_terms
 from physplan.guidance.objective import GraphObjective, measure_frame
-from physplan.guidance.selection import select_terms
-from physplan.guidance.targets import reference_picture
+from physplan.guidance.paper.keyframes import reference_picture
+from physplan.guidance.paper.selection import select_terms
 from physplan.perception import Evidence
-from pictures import ColourFeatures, box, evidence_of, ground_depth, paint
+from physplan_testing.pictures import ColourFeatures, box, evidence_of, ground_depth, paint
 
 SIZE = (32, 48)
 RED, GREEN, BLUE = (0.9, 0.1, 0.1), (0.1, 0.7, 0.2), (0.1, 0.2, 0.9)
@@ -96,7 +98,7 @@ def test_the_objective_has_a_term_per_net_edit_and_a_count_per_object_so_far():
 
 
 def test_removed_terms_leave_their_edits_unmeasured():
-    assert {t.name for t in select_terms(chain(), 0, without={Term.APPEARANCE})} == {"count"}
+    assert {t.name for t in chosen_terms(chain(), 0, count="all", without={Term.APPEARANCE})} == {"count"}
 
 
 def test_a_consumed_object_is_described_by_the_latest_picture_that_shows_it():
@@ -106,7 +108,7 @@ def test_a_consumed_object_is_described_by_the_latest_picture_that_shows_it():
     assert reference_picture("drops#3", 2, pictures, present=False) == 1
     assert reference_picture("ice#1", 2, pictures, present=False) == 0
     blue = ColourFeatures()(paint(SIZE, (DROPS, BLUE))[None])[0][:, 6, 16]
-    built = objective(seen).targets[1].objects["drops#3"]
+    built = objective(seen).keyframes[1].target.objects["drops#3"]
     torch.testing.assert_close(built.reference, blue, atol=1e-5, rtol=1e-5)
     assert len(built.instances) == 0
 
@@ -163,23 +165,24 @@ def test_two_objects_that_look_alike_do_not_suppress_each_other():
 
 
 @pytest.mark.parametrize("ignore", [True, False])
-def test_a_consumed_object_has_no_lookalikes(ignore):
+def test_a_consumed_object_is_suppressed_but_for_cells_of_an_object_that_looks_like_it(ignore):
     """The drops are gone and the puddle looks like them: what is left of the drops must still go."""
     seen = evidence()
     alike = paint(SIZE, (ICE, GREEN), (TRAY, RED), (PUDDLE, BLUE))
     seen = replace(seen, keyframes=(seen.keyframes[0], replace(seen.keyframes[1], image=alike)))
     left = paint(SIZE, (ICE, GREEN), (TRAY, RED), (DROPS, BLUE))
     built = objective(seen, ignore_lookalikes=ignore)
-    assert built.targets[1].objects["drops#3"].lookalikes.any()
+    level = built.config.instance_similarity
+    assert lookalikes(built.keyframes[1].target, "drops#3", level).any()
     terms = {str(m.spec): m for m in measure_frame(built, 1, left)}
     assert float(terms["count(drops#3)"].value) > 0.9
 
 
 def test_an_object_that_no_edit_names_can_be_left_uncounted_so_that_no_error_of_the_editor_reaches_it():
-    named = [{str(t) for t in select_terms(chain(), event, count="named")} for event in (0, 1)]
+    named = [{str(t) for t in chosen_terms(chain(), event, count="named", without=())} for event in (0, 1)]
     assert named[0] == {"appearance(ice#1)", "count(ice#1)", "count(drops#3)"}
     assert named[1] == {"appearance(ice#1)", "count(ice#1)", "count(drops#3)", "count(puddle#4)"}
-    assert set(objective(evidence(), count="named").targets[0].objects) == {"ice#1", "drops#3"}
+    assert set(objective(evidence(), count="named").keyframes[0].target.objects) == {"ice#1", "drops#3"}
 
     seen = evidence()
     recoloured = paint(SIZE, (ICE, GREEN), (TRAY, BLUE), (DROPS, BLUE))
@@ -194,11 +197,6 @@ def test_an_object_that_no_edit_names_can_be_left_uncounted_so_that_no_error_of_
     assert off_target("named") == set()
 
 
-def test_the_temperature_falls_from_first_to_last():
-    config = MeasureConfig(temperature=0.1, first_temperature=0.3)
-    assert [round(config.temperature_at(p), 3) for p in (0, 0.5, 1)] == [0.3, 0.2, 0.1]
-
-
 def test_evidence_of_another_plan_is_refused():
     with pytest.raises(PhysPlanError, match="2 events, but the evidence 1 keyframes"):
         build_objective(
@@ -211,3 +209,35 @@ def test_evidence_of_another_plan_is_refused():
             device=torch.device("cpu"),
             config=MeasureConfig(),
         )
+
+
+def test_an_object_that_another_one_parts_in_the_preview_has_no_copy_to_suppress():
+    """The tray is whole in the keyframe; in the preview something narrow stands before it."""
+    seen = evidence()
+    post = box(SIZE, 20, 20, 24, 32)
+    parted = paint(SIZE, (ICE, GREEN), (TRAY, RED), (DROPS, BLUE), (post, GREEN))
+    values = {}
+    for share in (0.0, 0.25):
+        built = objective(seen, smallest_extra=share)
+        terms = {str(m.spec): m for m in measure_frame(built, 0, parted)}
+        values[share] = float(terms["count(tray#2)"].value)
+    assert values[0.0] > 0.5
+    assert values[0.25] == 0
+
+
+def test_a_second_copy_elsewhere_is_still_suppressed_with_specks_left_alone():
+    copy, speck = box(SIZE, 24, 20, 36, 24), box(SIZE, 40, 2, 44, 6)
+    for extra, wrong in ((copy, True), (speck, False)):
+        frame = paint(SIZE, (ICE, GREEN), (TRAY, RED), (DROPS, BLUE), (extra, GREEN))
+        built = objective(evidence(), smallest_extra=0.25)
+        terms = {str(m.spec): m for m in measure_frame(built, 0, frame)}
+        assert (float(terms["count(ice#1)"].value) > 0.5) == wrong
+
+
+def test_an_instance_a_cell_beside_its_place_is_filled_and_one_that_is_gone_is_not():
+    ice = box(SIZE, 8, 4, 20, 12)
+    for shown, filled in ((ice, True), (box(SIZE, 30, 22, 40, 24), False)):
+        frame = paint(SIZE, (shown, GREEN), (TRAY, RED), (DROPS, BLUE))
+        built = objective(evidence(), fill="log", fill_matched="all", filled=0.6, smallest_extra=1.0)
+        terms = {str(m.spec): m for m in measure_frame(built, 0, frame)}
+        assert (float(terms["count(ice#1)"].value) == 0) == filled

@@ -7,9 +7,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from physplan.guidance import terms
-from physplan.guidance.instances import Instances, find_instances
-from physplan.guidance.occupancy import average, mask_on_grid, occupancy, reference_feature, similarity
+from physplan.guidance.extensions import counting
+from physplan.guidance.paper import terms
+from physplan.guidance.paper.grid import mask_on_grid
+from physplan.guidance.paper.instances import Instances, find_instances
+from physplan.guidance.paper.occupancy import average, occupancy, reference_feature, similarity
 
 GRID = (6, 7)
 B, TAU = 0.3, 0.2
@@ -63,10 +65,10 @@ def _check(function, *inputs: Tensor) -> None:
 def test_count_gradients_match_finite_differences(features, target, references, pieces):
     wanted = _phi(target, references)[0]
     _check(lambda f: terms.suppress(_phi(f, references)[0], pieces, [0, 1]), features)
-    _check(lambda f: terms.suppress_log(_logits(f, references)[0], pieces, [1]), features)
+    _check(lambda f: counting.suppress_log(_logits(f, references)[0], pieces, [1]), features)
     # Twice the target's occupancy keeps the hinge open.
     _check(lambda f: terms.fill(_phi(f, references)[0], wanted + 1, pieces, [0, 1]), features)
-    _check(lambda f: terms.fill_log(_logits(f, references)[0], wanted + 9, pieces, [0, 1]), features)
+    _check(lambda f: counting.fill_log(_logits(f, references)[0], wanted + 9, pieces, [0, 1]), features)
 
 
 def test_appearance_gradient_matches_finite_differences(features, target):
@@ -94,7 +96,7 @@ def test_every_term_is_zero_when_the_preview_equals_the_keyframe(features, refer
     values = [
         terms.suppress(phi[0], pieces, []),
         terms.fill(phi[0], phi[0], pieces, [0, 1]),
-        terms.fill_log(_logits(features, references)[0], _logits(features, references)[0], pieces, [0, 1]),
+        counting.fill_log(_logits(features, references)[0], _logits(features, references)[0], pieces, [0, 1]),
         terms.appearance(features, features, _region(), _region()),
         terms.extent(phi[0], phi[0], _region()),
         terms.position(phi[0], phi[0], _region()),
@@ -141,7 +143,7 @@ def test_the_logarithmic_fill_gives_every_empty_cell_the_same_share(pieces):
     shares = []
     for value in (
         terms.fill(torch.sigmoid(s / 0.1), torch.sigmoid(full), pieces, [0]),
-        terms.fill_log(s / 0.1, full, pieces, [0]),
+        counting.fill_log(s / 0.1, full, pieces, [0]),
     ):
         (slope,) = torch.autograd.grad(value, s)
         inside = slope[torch.from_numpy(pieces.mask(0))].abs()
@@ -221,3 +223,15 @@ def test_an_unknown_term_is_answered_with_the_nearest():
 
     with pytest.raises(PhysPlanError, match=r"no term 'postion'. Did you mean 'position'"):
         term_named("postion")
+
+
+def test_filled_cells_look_as_in_the_keyframe_and_not_only_like_the_object(features, target, pieces):
+    def value(seen: Tensor) -> Tensor:
+        return counting.fill_cells(seen, target, pieces, (0, 1))
+
+    _check(value, features)
+    assert float(value(target)) == pytest.approx(0, abs=1e-12)
+    (gradient,) = torch.autograd.grad(value(features.requires_grad_()), features)
+    outside = torch.from_numpy(pieces.labels == 0)
+    assert gradient[:, outside].abs().max() == 0
+    assert (gradient[:, ~outside].norm(dim=0) > 0).all()  # every cell of it, also the emptiest

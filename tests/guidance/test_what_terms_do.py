@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from optimising import objective_of, optimise
 from physplan.graph import Term
 from physplan.guidance import MeasureConfig
 from physplan.guidance.comparison import Comparison, compare
 from physplan.guidance.objective import measure_frame
-from physplan.guidance.terms import centroid, depth_gap
-from pictures import Painter, box, paint
-from stories import BLUE, SIZE, WHITE, Story, stories
+from physplan.guidance.paper.terms import centroid, depth_gap
+from physplan_testing.optimising import objective_of, optimise
+from physplan_testing.pictures import Painter, box, paint
+from physplan_testing.stories import BLUE, SIZE, WHITE, Story, stories
 
 STORIES = {story.name.split("(")[0].strip(): story for story in stories()}
 MOVES, GROWS, APPEARS, DISAPPEARS, CHANGES, FORWARD = STORIES.values()
@@ -30,7 +30,7 @@ def run(story: Story, *terms: Term, sharpen: float = 3.0, **settings: object) ->
 def seen(story: Story, picture: Tensor, node: str) -> Comparison:
     objective = objective_of(story, MeasureConfig())
     features = objective.encoder(picture[None])[0]
-    return compare(objective.targets[0], features, objective.config, objective.config.temperature)[node]
+    return compare(objective.keyframes[0], features, objective.config)[node]
 
 
 def values(story: Story, picture: Tensor) -> dict[str, float]:
@@ -46,7 +46,7 @@ def test_all_terms_are_zero_at_the_keyframe_and_one_is_not_at_the_start(story):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"fill": "log", "suppress": "log"}, {"fill": "feature", "fill_matched": "all"}]
+    "settings", [{"fill": "log", "suppress": "log"}, {"fill": "log", "fill_matched": "all"}]
 )
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
 def test_the_other_forms_are_zero_at_the_keyframe_as_well(story, settings):
@@ -55,18 +55,18 @@ def test_the_other_forms_are_zero_at_the_keyframe_as_well(story, settings):
 
 
 def test_position_moves_the_ball_to_its_target():
-    wanted = centroid(seen(MOVES, MOVES.target, "ball#1").logits.sigmoid())
-    before = centroid(seen(MOVES, MOVES.start, "ball#1").logits.sigmoid())
+    wanted = centroid(seen(MOVES, MOVES.target, "ball#1").occupancy)
+    before = centroid(seen(MOVES, MOVES.start, "ball#1").occupancy)
     after = seen(MOVES, run(MOVES, Term.POSITION, Term.COUNT), "ball#1")
     assert len(after.preview) == 1
-    moved = centroid(after.logits.sigmoid() * after.on_grid(after.preview.mask(0)))
+    moved = centroid(after.occupancy * after.on_grid(after.preview.mask(0)))
     assert (before - wanted).norm() > 0.3
     assert (moved - wanted).norm() < 0.05
 
 
 def test_extent_grows_the_balloon_to_its_area():
     wanted, before, after = (
-        seen(GROWS, picture, "balloon#1").logits.sigmoid().sum()
+        seen(GROWS, picture, "balloon#1").occupancy.sum()
         for picture in (GROWS.target, GROWS.start, run(GROWS, Term.EXTENT))
     )
     assert before < 0.3 * wanted
@@ -95,8 +95,8 @@ def test_depth_brings_the_cup_in_front():
     gaps = []
     moved = run(FORWARD, Term.DEPTH, Term.COUNT, sharpen=0.0, instance_level=0.1)
     for picture in (FORWARD.start, moved, FORWARD.target):
-        nearness = objective_of(FORWARD).targets[0].nearness
-        cup, block = (seen(FORWARD, picture, node).logits.sigmoid() for node in ("cup#1", "block#2"))
+        nearness = objective_of(FORWARD).keyframes[0].target.nearness
+        cup, block = (seen(FORWARD, picture, node).occupancy for node in ("cup#1", "block#2"))
         gaps.append(float(depth_gap((cup, block), nearness)))
     start, after, wanted = gaps
     assert abs(after - wanted) < 0.2 * abs(start - wanted)

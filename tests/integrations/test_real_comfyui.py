@@ -20,7 +20,7 @@ from tests.integrations import comfyui_prompts
 
 from physplan.origin import read_origin
 from physplan.pipeline import PhysPlan
-from physplan.sandbox.samples import first_frame, sample
+from physplan_sandbox.samples import first_frame, sample
 
 ROOT = Path(__file__).parents[2]
 COMFYUI = os.environ.get("COMFYUI", "")
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 SCENE = sample("ice-tray", 0)
 SHORT = {
     "video.num_inference_steps": 4,
-    "guidance.schedule": {"layout_steps": 1, "guided_steps": 2, "repeats": 1},
+    "guided_sketch.schedule": {"layout_steps": 1, "guided_steps": 2, "repeats": 1},
 }
 SETTINGS = "\n".join(f"{name}={json.dumps(value)}" for name, value in SHORT.items())
 # torchvision's compiled operators do not load beside a torch for the CPU: their names must be there before.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from physplan.keyframes.framing import cut_out, fit, nearest_ratio, pad_to_ratio, size_of_area
-from physplan.keyframes.gemini import RATIOS
+from physplan_models.keyframes.gemini import RATIOS
 
 sides = st.integers(16, 200)
 

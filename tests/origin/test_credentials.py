@@ -120,7 +120,7 @@ def test_a_test_certificate_says_what_it_is_and_keeps_its_key_close(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["test-certificate", "-o", str(tmp_path / "new")]) == 0
-    assert "nobody trusts it" in capsys.readouterr().out
+    assert "no system trusts it" in capsys.readouterr().out
     assert (tmp_path / "new" / "key.pem").stat().st_mode & 0o077 == 0
     assert main(["test-certificate", "-o", str(tmp_path / "new")]) == 2
     assert "is there already" in capsys.readouterr().err

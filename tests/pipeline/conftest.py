@@ -7,8 +7,8 @@ import pytest
 import torch
 from tests.pipeline import tiny_pipelines
 
-import melting
-from loopback import GeminiServer, OpenAIServer
+from physplan_testing import melting
+from physplan_testing.loopback import GeminiServer, OpenAIServer
 
 
 @pytest.fixture(autouse=True, scope="session")

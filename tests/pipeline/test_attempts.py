@@ -14,9 +14,9 @@ from physplan.errors import PhysPlanError
 from physplan.pipeline import RunEvent
 from physplan.pipeline.run import Run
 from physplan.runs.records import StageRecord
-from physplan.sandbox.world.phenomena import scene
 from physplan.verify import Checked, NotChecked, Verdict
 from physplan.verify.limits import Limits, answer
+from physplan_sandbox.world.phenomena import scene
 
 SHORT: dict[str, Any] = {"method": "sketch", "num_inference_steps": 2}
 PROMPT = "the ball drops"
@@ -65,7 +65,7 @@ class Judge:
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> Any:
     def by(**scores: float | None) -> None:
-        monkeypatch.setattr("physplan.pipeline.stored_stages.check_video", Judge(**scores))
+        monkeypatch.setattr("physplan.pipeline.stage_runner.check_video", Judge(**scores))
 
     return by
 

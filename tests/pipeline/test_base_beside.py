@@ -11,9 +11,9 @@ from PIL import Image
 
 from physplan import PhysPlan
 from physplan.errors import PhysPlanError
-from physplan.evaluation.cost import read_runs
 from physplan.runs import layout
-from physplan.sandbox.world.phenomena import scene
+from physplan_bench.cost import read_runs
+from physplan_sandbox.world.phenomena import scene
 
 PROMPT = "the ball drops"
 WORDS = "The video model alone, with the same seed"

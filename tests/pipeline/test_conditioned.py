@@ -14,8 +14,6 @@ from tests.pipeline import tiny_pipelines
 from tests.pipeline.tiny_pipelines import PROMPT
 from torch import Tensor
 
-import tiny_models
-from loopback import GeminiServer
 from physplan.errors import PhysPlanError
 from physplan.perception.protocol import Instance
 from physplan.pipeline import PhysPlan
@@ -24,13 +22,15 @@ from physplan.pipeline.config_loading import load_config, override
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.sampling import unguided_clocks
 from physplan.pipeline.stage_keys import deciding_settings
-from physplan.sketch.sampling import CLOCKS
-from physplan.video.families.ltx import LTX
-from physplan.video.given import GivenFrame
-from physplan.video.loading import load_video_model
-from physplan.video.memory import published_on_meta
+from physplan.video.clocks import FLOW
+from physplan.video.keyframe_conditioning import GivenFrame
 from physplan.video.protocol import Conditioning
-from physplan.video.published import PUBLISHED
+from physplan_models.families.ltx import LTX
+from physplan_models.loading import load_video_model
+from physplan_models.memory import published_on_meta
+from physplan_models.published import PUBLISHED
+from physplan_testing import tiny_models
+from physplan_testing.loopback import GeminiServer
 
 
 def recipe(models: Path, url: str, model: str, folder: str, **more: Any) -> dict[str, Any]:
@@ -158,8 +158,8 @@ def test_home_takes_the_sketch_at_wans_noise_levels(models: Path, steps: int) ->
     picture = Image.linear_gradient("L").convert("RGB")
     given = [GivenFrame(frame=8, image=picture)]
     conditioning = tiny_models.prepare(model, picture, keyframes=given, num_inference_steps=steps)
-    home = unguided_clocks(load_config("home"), model.name, conditioned=True)
-    for step, share in zip(home.steps(steps), asdict(CLOCKS["wan"]).values(), strict=True):
+    home = unguided_clocks(load_config("home"), model, conditioned=True)
+    for step, share in zip(home.steps(steps), asdict(FLOW).values(), strict=True):
         noisiest, clearest = (shift * (1 - share) / (1 + (shift - 1) * (1 - share)) for shift in (5, 3))
         assert clearest <= conditioning.noise.sigma(step) <= noisiest
 

@@ -13,7 +13,7 @@ from physplan.errors import PhysPlanError
 from physplan.guidance import GuidanceConfig
 from physplan.keyframes.registry import EDITORS
 from physplan.pipeline.config import Config, Inputs
-from physplan.pipeline.config_loading import load_config, override, to_plain
+from physplan.pipeline.config_loading import load_config, override, read_assignments, to_plain
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.stage_keys import deciding_settings, differences, setting_stages, stage_key
 from physplan.reasoning import presets as reasoners
@@ -31,6 +31,7 @@ RUNTIME = {
     "runtime.local_files_only", "runtime.budget", "runtime.prices", "runtime.offline", "runtime.timeout",
     "runtime.total_budget", "runtime.total_ledger",
     "runtime.attempts", "runtime.at_once", "runtime.threads", "runtime.allow_hosts", "reasoner.prompts",
+    "video.base_url", "video.time_limit",
 }  # fmt: skip
 
 
@@ -175,3 +176,17 @@ def test_the_registries_know_who_calls_out(registry: Registry) -> None:
     """Without loading a backend its key can be asked for; so the list must be the truth."""
     found = {name for name in registry if getattr(registry.load(name), "calls_out", None) is not None}
     assert found == registry.callers
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_order_of_settings_does_not_matter(turned: bool) -> None:
+    """Each alone would be refused: exact gradients do not meet at the features."""
+    entries = ["guidance.gradient=exact", "guidance.combine_at=clean", "guidance.measure.satisfied=1e-8"]
+    chosen = load_config("sandbox", read_assignments(entries[::-1] if turned else entries))
+    assert (chosen.guidance.gradient, chosen.guidance.combine_at) == ("exact", "clean")
+    assert chosen.guidance.measure.satisfied == 1e-8
+
+
+@pytest.mark.parametrize("text", ["1e-8", "1E-8", "+1e-8", "1.e-8", ".1e-7"])
+def test_numbers_are_read_as_yaml_1_2_has_them(text: str) -> None:
+    assert read_assignments([f"guidance.step_size={text}"]) == {"guidance.step_size": pytest.approx(1e-8)}

@@ -14,14 +14,14 @@ from safetensors.torch import load_file
 from tests.pipeline import tiny_pipelines
 from tests.pipeline.tiny_pipelines import PROMPT
 
-from loopback import GeminiServer
 from physplan import files
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.pipeline import PhysPlan, RunEvent
 from physplan.pipeline.pipeline import seed_of
 from physplan.runs.layout import STAGES
-from physplan.video.families.cogvideox import CogVideoX
+from physplan_models.families.cogvideox import CogVideoX
+from physplan_testing.loopback import GeminiServer
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from torch import Tensor
 from physplan.graph import EventChain, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.perception import Evidence
 from physplan.pipeline.keyframe_places import changed_by, frames_to_give, place_of_edits
-from pictures import box, evidence_of, paint
+from physplan_testing.pictures import box, evidence_of, paint
 
 SIZE = (40, 80)
 GROUND = box(SIZE, 0, 30, 80, 40)

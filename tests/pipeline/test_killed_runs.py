@@ -24,12 +24,12 @@ from PIL import Image
 from safetensors import safe_open
 from tests.pipeline import tiny_pipelines
 
-from loopback import Answer, Asked, GeminiServer
 from physplan.calls.ledger import Ledger
 from physplan.files import TEMPORARY
 from physplan.graph import EventChain
 from physplan.runs.layout import STAGES
 from physplan.video.files import read_video
+from physplan_testing.loopback import Answer, Asked, GeminiServer
 
 CHILD = Path(__file__).with_name("forked_runs.py")
 CALLS = 11  # 8 for the plan, 3 drawings

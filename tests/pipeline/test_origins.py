@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +14,19 @@ import pytest
 from PIL import Image
 from tests.pipeline import tiny_pipelines
 
-from loopback import GeminiServer
 from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.origin import Origin, read_origin
 from physplan.pipeline import PhysPlan, Result
+from physplan.pipeline.config_loading import read_assignments
 from physplan.pipeline.origins import config_of, plan_of, run_again, sign_run
-from physplan.sandbox.samples import first_frame, sample
 from physplan.video.files import write_video
+from physplan_sandbox.samples import first_frame, sample
+from physplan_testing.loopback import GeminiServer
 
 SHORT = {
     "video.num_inference_steps": 4,
-    "guidance.schedule": {"layout_steps": 1, "guided_steps": 2, "repeats": 1},
+    "guided_sketch.schedule": {"layout_steps": 1, "guided_steps": 2, "repeats": 1},
 }
 
 
@@ -54,7 +57,7 @@ def test_a_renamed_copy_restores_a_run_whose_files_are_equal(
     told = capsys.readouterr().out
     assert "Its frames are equal to those of the video." in told
     assert "trainedAlgorithmicMedia" in told
-    assert "physplan, seed 3, preset sandbox" in told
+    assert "guided_sketch, seed 3, preset sandbox" in told
     for name in ("video.mp4", "video.mkv", "plan.json", "latents.safetensors"):
         assert (tmp_path / "again" / name).read_bytes() == (made / name).read_bytes(), name
 
@@ -88,6 +91,14 @@ def other(origin: Origin, **settings: Any) -> Origin:
             r"files of another machine \(video.source: wan\)",
         ),
         (lambda o: other(o, **{"video.num_frames": -1}), "video.num_frames"),
+        (lambda o: other(o, **{"video.source": "someone/model"}), "a file does not choose these"),
+        (lambda o: other(o, **{"video.revision": "0" * 40}), "a file does not choose these"),
+        (lambda o: other(o, **{"video.files": {"vae": "a.safetensors"}}), "a file does not choose these"),
+        (lambda o: other(o, **{"video.files.vae": "a.safetensors"}), "does not decide what is made"),
+        (lambda o: other(o, **{"video.quantisation": "weights.gguf"}), "a file does not choose these"),
+        (lambda o: other(o, **{"video.attention": "hub/kernel"}), "a file does not choose these"),
+        (lambda o: other(o, **{"editor.name": "gemini"}), "a file does not choose these"),
+        (lambda o: other(o, video={"model": "wan", "source": "someone/model"}), "does not decide"),
         (lambda o: replace(o, plan=None), "The plan in the video is missing"),
         (lambda o: replace(o, hashes={**o.hashes, "plan": "0" * 64}), "not the one it was made from"),
         (
@@ -143,7 +154,11 @@ def test_no_key_no_address_and_no_path_of_the_machine_is_in_the_file(
     }  # fmt: skip
     with pytest.raises(PhysPlanError, match="files of another machine"):
         config_of(origin, {})
-    assert config_of(origin, sources).video.source == sources["video.source"]
+    with pytest.raises(PhysPlanError, match="a file does not choose these") as refused:
+        config_of(origin, sources)
+    words = shlex.split(str(refused.value))
+    typed = read_assignments([after for word, after in pairwise(words) if word == "--set"])
+    assert config_of(origin, {**sources, **typed}).video.source == sources["video.source"]
 
 
 def test_a_run_is_signed_beside_its_video_which_stays_as_it_is(

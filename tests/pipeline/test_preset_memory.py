@@ -10,11 +10,11 @@ from tests.pipeline.tiny_pipelines import PHOTOGRAPH
 
 from physplan import machine
 from physplan.errors import PhysPlanError
+from physplan.methods import find
 from physplan.pipeline import PhysPlan
 from physplan.pipeline.config_loading import load_config
-from physplan.pipeline.methods import guidance_of
-from physplan.pipeline.stage_memory import stage_memory
 from physplan.presets import NAMES, PRESETS
+from physplan_models.stage_memory import stage_memory
 
 DOCS = (Path(__file__).parents[2] / "docs" / "presets.md").read_text(encoding="utf-8")
 
@@ -116,7 +116,7 @@ def test_every_folder_that_is_not_there_is_named_before_anything_is_loaded(tmp_p
 
 
 def test_frame_guidance_on_wan_is_as_its_own_code_has_it() -> None:
-    wan = guidance_of("frame_guidance", load_config("paper", {"video.model": "wan2.1-14b"}))
+    wan = find("frame_guidance").guidance(load_config("paper", {"video.model": "wan2.1-14b"}))
     assert (wan.window_length, wan.preview_downscale, wan.schedule.travel) == (2, 2, (3, 10))
-    other = guidance_of("frame_guidance", load_config("paper"))
+    other = find("frame_guidance").guidance(load_config("paper"))
     assert (other.window_length, other.preview_downscale, other.schedule.travel) == (None, 1, (5, 20))

@@ -12,14 +12,14 @@ from PIL import Image
 from tests.pipeline import tiny_pipelines
 from tests.pipeline.tiny_pipelines import PROMPT
 
-from loopback import Answer, Asked, GeminiServer, OpenAIServer
 from physplan.guidance import GuidanceConfig, MeasureConfig
 from physplan.pictures import to_tensor
 from physplan.pipeline import PhysPlan, Result
 from physplan.pipeline.config_loading import load_config
 from physplan.runs.layout import STAGES
 from physplan.video.files import read_video
-from physplan.video.published import PUBLISHED
+from physplan_models.published import PUBLISHED
+from physplan_testing.loopback import Answer, Asked, GeminiServer, OpenAIServer
 
 
 def check(result: Result, folder: Path, frames: int) -> None:
@@ -52,7 +52,9 @@ def test_the_paper_preset(models: Path, gemini: GeminiServer, ice: Path, tmp_pat
 
 
 def test_the_best_preset(models: Path, gemini: GeminiServer, ice: Path, tmp_path: Path) -> None:
-    pp = PhysPlan.from_preset(tiny_pipelines.paper(models, gemini.url) | {"preset": "best"})
+    given = tiny_pipelines.paper(models, gemini.url) | {"preset": "best"}
+    given["guided_sketch"] = given.pop("guidance")
+    pp = PhysPlan.from_preset(given)
     result = pp.generate(ice, PROMPT, output_dir=tmp_path / "run")
     check(result, tmp_path / "run", 9)
     assert {term["term"] for step in result.losses["steps"] for term in step["terms"]} >= {"count", "keep"}

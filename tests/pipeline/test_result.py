@@ -47,7 +47,7 @@ def test_it_is_saved_whatever_its_frames_are(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_name_that_is_no_video_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PhysPlanError, match=r"let it end in \.mp4 or \.mkv"):
+    with pytest.raises(PhysPlanError, match=r"let it end in \.mp4, \.gif or \.mkv"):
         result().save(tmp_path / "ice.txt")
 
 

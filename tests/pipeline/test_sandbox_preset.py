@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from ice import PROMPT, ice_on_a_tray
 from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.pictures import to_tensor
 from physplan.pipeline import PhysPlan
-from physplan.pipeline.demo import SCENES, first_frame
 from physplan.video.files import read_video
+from physplan_sandbox.demo import SCENES, first_frame
+from physplan_testing.ice import PROMPT, ice_on_a_tray
 
 SHORT = {
     "video.num_inference_steps": 4,
-    "guidance.schedule": {"layout_steps": 1, "guided_steps": 2, "repeats": 1},
+    "guided_sketch.schedule": {"layout_steps": 1, "guided_steps": 2, "repeats": 1},
 }
 
 

@@ -14,10 +14,10 @@ from physplan.cli import main
 from physplan.pipeline import RunEvent
 from physplan.runs import RunFolder
 from physplan.runs.verdicts import verdict_of
-from physplan.sandbox.world.phenomena import scene
 from physplan.verify import NotChecked, Verdict
 from physplan.video.files import write_video
 from physplan.video.fit import Fit
+from physplan_sandbox.world.phenomena import scene
 
 PROMPT = "the ball drops"
 
@@ -64,7 +64,7 @@ def test_a_folder_from_before_is_not_checked_until_the_same_command_does(
     pp: PhysPlan, picture: Image.Image, storyboard: Path
 ) -> None:
     before = (storyboard / "verdict.json").read_bytes()
-    RunFolder(storyboard).forget(["verdict"])
+    RunFolder(storyboard).invalidate(["verdict"])
     assert isinstance(verdict_of(RunFolder(storyboard)), NotChecked)
     assert done_by(pp, picture, storyboard) == ["verdict"]
     assert (storyboard / "verdict.json").read_bytes() == before

@@ -9,11 +9,10 @@ from typing import Any
 import yaml
 from PIL import Image, ImageDraw
 
-import melting
 import tiny_editors
-import tiny_models
 import tiny_perception
-from loopback import Answer, Asked
+from physplan_testing import melting, tiny_models
+from physplan_testing.loopback import Answer, Asked
 
 PROMPT = melting.PROMPT
 SIZE = (64, 48)
@@ -149,6 +148,7 @@ def local(models: Path, url: str, preset: str) -> dict[str, Any]:
     given, seen = open_weights(models, url), paper(models, url)["perception"]
     given["perception"] = {**seen, "encoder": given["perception"]["encoder"]}
     given["video"] = _video(models / "ltx095", model="ltx-0.9.5", num_frames=9)
-    if preset == "home":
-        del given["guidance"]
+    guidance = given.pop("guidance")
+    if preset == "desk":
+        given["guided_sketch"] = guidance
     return {**given, "preset": preset}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import melting
-from sites import gemini_site, make_site
+from physplan_testing import melting
+from physplan_testing.sites import gemini_site, make_site
 
 __all__ = ["gemini_site", "make_site", "picture"]
 

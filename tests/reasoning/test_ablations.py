@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-import melting
-from loopback import Answer, Asked
-from melting import PROMPT, attributes
 from physplan.errors import PhysPlanError
 from physplan.graph import Edge, EventChain, Node, Spawn, StateGraph, Update, apply, check
 from physplan.reasoning import PlanningFailed, PlanRecord, plan
 from physplan.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner, differences
 from physplan.reasoning.stats import statistics
-from sites import MakeSite
+from physplan_testing import melting
+from physplan_testing.loopback import Answer, Asked
+from physplan_testing.melting import PROMPT, attributes
+from physplan_testing.sites import MakeSite
 
 
 def test_a_prompt_derived_plan_has_no_graph_of_the_scene(make_site: MakeSite, picture: Path) -> None:
@@ -33,7 +33,7 @@ def test_a_prompt_derived_plan_has_no_graph_of_the_scene(make_site: MakeSite, pi
     assert EventChain.from_json(chain.to_json()) == chain
 
 
-def regenerated(asked: Asked) -> Answer:
+def full_graph_plan(asked: Asked) -> Answer:
     """Rewrites the whole graph; at the first event it also changes the table, which no delta mentions."""
     if asked.act != "nodes" or melting.block(asked, "delta") is None:
         return melting.respond(asked)
@@ -60,7 +60,7 @@ def test_full_graph_regeneration_lets_unmentioned_objects_change(make_site: Make
     def respond(asked: Asked) -> Answer:
         if asked.act == "instruction":  # whatever it says: two attempts, then written from the net edits
             return Answer(text='{"instruction": ""}')
-        return regenerated(asked)
+        return full_graph_plan(asked)
 
     site = make_site(respond)
     chain = plan(site.reasoner(FullGraphReasoner), picture, PROMPT)

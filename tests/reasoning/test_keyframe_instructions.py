@@ -9,9 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import melting
-from loopback import Answer, Asked
-from melting import KEEP, PROMPT
 from physplan.graph import (
     Consume,
     Edge,
@@ -28,12 +25,15 @@ from physplan.graph import (
     check,
 )
 from physplan.reasoning import plan
+from physplan.reasoning.instructing import keyframe_tasks
 from physplan.reasoning.instruction import instruction_problems
 from physplan.reasoning.naming import refer
-from physplan.reasoning.planner import keyframe_tasks
 from physplan.reasoning.protocol import KeyframeTask
 from physplan.reasoning.writer import write_instruction
-from sites import MakeSite
+from physplan_testing import melting
+from physplan_testing.loopback import Answer, Asked
+from physplan_testing.melting import KEEP, PROMPT
+from physplan_testing.sites import MakeSite
 
 KITCHEN = StateGraph(
     [
@@ -132,7 +132,7 @@ def test_references_prefer_relations_then_outermost_then_attributes() -> None:
 
 
 def test_the_writer_words_the_papers_example() -> None:
-    chain = EventChain.load(Path(melting.__file__).parents[1] / "src/physplan/data/melting_ice.json")
+    chain = EventChain.load(Path(__file__).parents[2] / "src/physplan/data/melting_ice.json")
     text = write_instruction(keyframe_tasks(chain)[-1])
     assert text.startswith("Replace the ice cube with a puddle (")
     assert "spread over most of the tray" in text

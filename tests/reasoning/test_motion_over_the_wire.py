@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import melting
-from loopback import Answer, Asked
-from melting import PROMPT
 from physplan.graph import motion
 from physplan.reasoning import plan
 from physplan.reasoning.record import PlanRecord
 from physplan.reasoning.vlm import MotionReasoner
-from sites import MakeSite
+from physplan_testing import melting
+from physplan_testing.loopback import Answer, Asked
+from physplan_testing.melting import PROMPT
+from physplan_testing.sites import MakeSite
 
 ICE = {"o": "ice#1", "law": "shrink", "rise": 0, "angle": 0, "to": ""}
 MOTION = [[ICE], [ICE, {**ICE, "o": "puddle#3", "law": "spread"}], [{**ICE, "o": "puddle#3", "law": "grow"}]]

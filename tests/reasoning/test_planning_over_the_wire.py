@@ -8,12 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import melting
-from loopback import Answer, Asked
-from melting import PROMPT
-from physplan.calls.clients.offline import OfflineClient
 from physplan.calls.gateway import Gateway
 from physplan.calls.ledger import BudgetExceeded
+from physplan.calls.offline import OfflineClient
 from physplan.calls.protocol import CallFault
 from physplan.calls.store import AnswerStore
 from physplan.graph import Consume, EventChain, Link, Spawn, Update
@@ -21,7 +18,10 @@ from physplan.reasoning import plan
 from physplan.reasoning.planner import PlanningFailed
 from physplan.reasoning.record import PlanRecord
 from physplan.reasoning.vlm import VLMReasoner
-from sites import MODEL, QUICK, MakeSite
+from physplan_testing import melting
+from physplan_testing.loopback import Answer, Asked
+from physplan_testing.melting import PROMPT
+from physplan_testing.sites import MODEL, QUICK, MakeSite
 
 
 def once(trouble: Answer | None, act: str = "deltas"):

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import melting
-from melting import PROMPT
 from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.pipeline import PhysPlan
@@ -17,7 +15,9 @@ from physplan.pipeline.stage_keys import deciding_settings
 from physplan.reasoning import make_reasoner, plan
 from physplan.reasoning.templates import VERSION, PromptSet
 from physplan.reasoning.vlm import VLMReasoner
-from sites import MODEL, MakeSite
+from physplan_testing import melting
+from physplan_testing.melting import PROMPT
+from physplan_testing.sites import MODEL, MakeSite
 
 TRANSLATE = "Say it in edits.\n{{relations}}\n{{attributes}}\n{{conventions}}\nAt most {{max_value}} letters."
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import melting
-from loopback import Answer, Asked
-from melting import PROMPT, state
 from physplan.reasoning import PlanningFailed, plan
 from physplan.reasoning.rules import quantity_in
-from sites import MakeSite
+from physplan_testing import melting
+from physplan_testing.loopback import Answer, Asked
+from physplan_testing.melting import PROMPT, state
+from physplan_testing.sites import MakeSite
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from safetensors.torch import save_file
 from tests.report.test_report_page import Page
 
 from physplan.errors import PhysPlanError
-from physplan.evaluation.cost import read_run
-from physplan.evaluation.failures.runs import describe_run
 from physplan.graph import GraphError
 from physplan.report import write_report
 from physplan.runs import RunFolder, layout
+from physplan_bench.cost import read_run
+from physplan_bench.failures.runs import describe_run
 
 SCRIPT = "<script>alert(1)</script>"
 Break = Callable[[Path], None]
@@ -118,7 +118,7 @@ def test_no_link_is_followed(
     secret.write_bytes(content)
     path.unlink(missing_ok=True)
     path.symlink_to(secret)
-    with pytest.raises(PhysPlanError, match="symbolic link"), finished.opened():
+    with pytest.raises(PhysPlanError, match="symbolic link"), finished.locked():
         pass
     if name in (layout.STRIP, layout.VIDEO, layout.FRAME, layout.CONFIG, layout.KEYFRAMES, layout.LOSSES):
         with pytest.raises(PhysPlanError, match="symbolic link"):
@@ -135,7 +135,7 @@ def test_a_record_that_names_a_file_elsewhere_deletes_nothing(tmp_path: Path, na
     name = str(victim) if name.startswith("/") else name
     edit(f"run/{layout.record('plan')}", lambda record: record.update(files={name: "0"}))(tmp_path)
     assert run.record("plan") is None, "such a record is not trusted"
-    run.forget(["plan"])
+    run.invalidate(["plan"])
     assert victim.read_text() == "mine"
 
 
@@ -146,7 +146,7 @@ def test_a_record_deletes_nothing_through_a_linked_folder(tmp_path: Path) -> Non
     run.finish("keyframes", "k", [], seconds=1.0, made_from={})
     (run / "keyframes").symlink_to(tmp_path / "pictures")
     edit(f"run/{layout.record('keyframes')}", lambda r: r.update(files={"keyframes/1.png": "0"}))(tmp_path)
-    run.forget(["keyframes"])
+    run.invalidate(["keyframes"])
     assert (tmp_path / "pictures" / "1.png").read_text() == "mine"
 
 

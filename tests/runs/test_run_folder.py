@@ -42,7 +42,7 @@ def test_files_without_a_record_are_not_trusted(tmp_path: Path) -> None:
 def test_forgetting_removes_files_and_records_of_those_stages_only(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     kept, gone = finish(folder, "plan"), finish(folder, "video")
-    folder.forget(["video"])
+    folder.invalidate(["video"])
     assert kept.exists()
     assert not gone.exists()
     assert folder.record("video") is None
@@ -52,7 +52,7 @@ def test_forgetting_removes_files_and_records_of_those_stages_only(tmp_path: Pat
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     code = (
         "import sys; from physplan.runs import RunFolder\n"
-        "with RunFolder(sys.argv[1]).opened(): print('in', flush=True); sys.stdin.read()"
+        "with RunFolder(sys.argv[1]).locked(): print('in', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -60,10 +60,10 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
         assert other.stdout is not None
         assert other.stdin is not None
         assert other.stdout.readline() == "in\n"
-        with pytest.raises(PhysPlanError, match="Another process is at work"), RunFolder(tmp_path).opened():
+        with pytest.raises(PhysPlanError, match="Another process is at work"), RunFolder(tmp_path).locked():
             pass
         other.kill()
-    with RunFolder(tmp_path).opened():  # a killed process leaves no lock
+    with RunFolder(tmp_path).locked():  # a killed process leaves no lock
         pass
 
 
@@ -81,7 +81,7 @@ def test_what_a_kill_left_half_written_is_swept_up_in_our_own_folders(tmp_path: 
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("half")
     make_a_run(run)
-    with RunFolder(run).opened():
+    with RunFolder(run).locked():
         found = {path for path in tmp_path.rglob("*") if path.is_file()}
     assert found == {run / "run.json", run / ".lock", *mine}
 
@@ -93,7 +93,7 @@ def test_a_run_with_a_link_in_place_of_its_own_files_is_refused(tmp_path: Path, 
     (run / name).parent.mkdir(parents=True)
     (run / name).symlink_to(victim)
     for _ in range(2):  # before and after run.json says that it is a run
-        with pytest.raises(PhysPlanError, match="is a symbolic link"), RunFolder(run).opened():
+        with pytest.raises(PhysPlanError, match="is a symbolic link"), RunFolder(run).locked():
             pass
         make_a_run(run)
     assert victim.read_text() == "mine"
@@ -102,7 +102,7 @@ def test_a_run_with_a_link_in_place_of_its_own_files_is_refused(tmp_path: Path, 
 @pytest.mark.parametrize("name", [".pre-commit-config.yaml", ".ssh-keys", "plan.json", "holiday.jpg"])
 def test_a_folder_with_files_of_somebody_else_is_refused_and_not_touched(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(PhysPlanError, match="not of a PhysPlan run"), RunFolder(tmp_path).opened():
+    with pytest.raises(PhysPlanError, match="not of a PhysPlan run"), RunFolder(tmp_path).locked():
         pass
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -111,7 +111,7 @@ def test_a_folder_with_files_of_somebody_else_is_refused_and_not_touched(tmp_pat
 def test_a_run_json_of_another_program_is_not_ours(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.json").write_text(content)
     (tmp_path / f"{TEMPORARY}1").write_text("")
-    with pytest.raises(PhysPlanError, match="is not of a PhysPlan run"), RunFolder(tmp_path).opened():
+    with pytest.raises(PhysPlanError, match="is not of a PhysPlan run"), RunFolder(tmp_path).locked():
         pass
     assert {path.name for path in tmp_path.iterdir()} == {"run.json", f"{TEMPORARY}1"}
 
@@ -119,16 +119,16 @@ def test_a_run_json_of_another_program_is_not_ours(tmp_path: Path, content: str)
 def test_a_run_that_was_killed_before_it_said_what_it_is_goes_on(tmp_path: Path) -> None:
     for name in (".lock", f"{TEMPORARY}1.json", ".DS_Store"):
         (tmp_path / name).write_text("")
-    with RunFolder(tmp_path).opened():
+    with RunFolder(tmp_path).locked():
         make_a_run(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {".lock", ".DS_Store", "run.json"}
 
 
 def test_a_folder_that_is_a_file_or_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(PhysPlanError, match="is a file"), RunFolder(tmp_path / "file").opened():
+    with pytest.raises(PhysPlanError, match="is a file"), RunFolder(tmp_path / "file").locked():
         pass
-    with pytest.raises(PhysPlanError, match="cannot be written"), RunFolder(tmp_path / "file" / "x").opened():
+    with pytest.raises(PhysPlanError, match="cannot be written"), RunFolder(tmp_path / "file" / "x").locked():
         pass
 
 

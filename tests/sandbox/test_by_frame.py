@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from physplan.sandbox.models.by_frame import all_of, by_frame
-from physplan.sandbox.models.drawing import DrawingNet
+from physplan_sandbox.models.by_frame import all_of, by_frame
+from physplan_sandbox.models.drawing import DrawingNet
 
 asked: list[list[int]] = []
 

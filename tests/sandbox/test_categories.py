@@ -1,6 +1,6 @@
-from physplan.sandbox.world.categories import CATEGORIES
-from physplan.sandbox.world.phenomena import PHENOMENA, scene
-from physplan.sandbox.world.scene import DISTRACTORS
+from physplan_sandbox.world.categories import CATEGORIES
+from physplan_sandbox.world.phenomena import PHENOMENA, scene
+from physplan_sandbox.world.scene import DISTRACTORS
 
 
 def test_every_sprite_of_every_outcome_has_a_category() -> None:

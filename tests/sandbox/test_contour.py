@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from physplan.sandbox.models.contour import CALMER, build_contour, halved
-from physplan.sandbox.models.departures import Spread
-from physplan.sandbox.models.drawing import DrawingNet
-from physplan.sandbox.train.autoencoder import CROP
-from physplan.sandbox.train.contour import NEAR, busy_crops, earlier, nearest, neighbourhoods
+from physplan_sandbox.models.contour import PAIR_NOISE_SCALE, build_contour, to_half_rate
+from physplan_sandbox.models.drawing import DrawingNet
+from physplan_sandbox.models.residual_prediction import ResidualStats
+from physplan_sandbox.train.autoencoder import CROP
+from physplan_sandbox.train.contour import (
+    ALIGNMENT_WINDOW,
+    aligned_targets,
+    busy_crops,
+    neighbourhoods,
+    noisier,
+)
 
 
 def answer(network: DrawingNet, outlines: torch.Tensor | None) -> torch.Tensor:
@@ -21,7 +27,7 @@ def answer(network: DrawingNet, outlines: torch.Tensor | None) -> torch.Tensor:
         torch.zeros(2, 132, 4, 4),
         torch.zeros(1, 24, 7, 7),
         torch.full((2,), 900),
-        Spread.of(torch.full((24,), 0.1), torch.ones(24)),
+        ResidualStats.of(torch.full((24,), 0.1), torch.ones(24)),
         0.1 * one,
         one,
         outlines=outlines,
@@ -45,12 +51,14 @@ def test_the_drawing_network_is_given_none() -> None:
 
 def test_the_noise_of_a_pair_of_frames_is_calmer_by_as_much_as_is_told() -> None:
     noise = torch.randn(1, 8, 65, 32, 32, generator=torch.Generator().manual_seed(0))
-    torch.testing.assert_close(halved(noise)[:, :, 1:].std(), torch.tensor(CALMER), atol=0.005, rtol=0)
+    torch.testing.assert_close(
+        to_half_rate(noise)[:, :, 1:].std(), torch.tensor(PAIR_NOISE_SCALE), atol=0.005, rtol=0
+    )
 
 
 def test_outlines_come_from_the_same_noise_or_from_more() -> None:
     steps = torch.arange(300, 1000)
-    drawn = earlier(steps, np.random.default_rng(0))
+    drawn = noisier(steps, np.random.default_rng(0))
     assert (drawn >= steps).all()
     assert drawn.max() <= 999
     assert 0.4 < float((drawn > steps).float().mean()) < 0.6
@@ -84,7 +92,7 @@ def test_the_aim_of_a_guess_is_the_true_moment_that_it_comes_nearest_to() -> Non
     guesses = torch.zeros(1, 24, 16, 16, 16)
     guesses[0, :, 5] = 0.8 * pairs[0, :, 13]  # a blur of what is due at 10
     guesses[0, :, 2] = 0.8 * pairs[0, :, 30]  # of what is not near at all
-    late, lost, empty = nearest(pairs, guesses, [(0, 5, 1, 3), (0, 2, 2, 8), (0, 9, 8, 8)])
+    late, lost, empty = aligned_targets(pairs, guesses, [(0, 5, 1, 3), (0, 2, 2, 8), (0, 9, 8, 8)])
     assert torch.equal(late, pairs[0, :, 13, 1 : 1 + CROP, 3 : 3 + CROP])
     due = neighbourhoods(pairs[:, :, ::2], [(0, 2, 2, 8), (0, 9, 8, 8)], (0,))[:, :, 0]
     assert torch.equal(torch.stack([lost, empty]), due)  # nothing there to choose by: what is due
@@ -93,5 +101,5 @@ def test_the_aim_of_a_guess_is_the_true_moment_that_it_comes_nearest_to() -> Non
 def test_no_moment_is_taken_that_is_further_off_than_it_may_be() -> None:
     pairs = torch.arange(31.0).view(1, 1, 31, 1, 1).expand(1, 24, 31, 16, 16)
     guesses = torch.full((1, 24, 16, 16, 16), 30.0)
-    found = nearest(pairs, guesses, [(0, 0, 0, 0), (0, 5, 0, 0), (0, 15, 0, 0)])
-    assert found[:, 0, 0, 0].tolist() == [NEAR, 10 + NEAR, 30]
+    found = aligned_targets(pairs, guesses, [(0, 0, 0, 0), (0, 5, 0, 0), (0, 15, 0, 0)])
+    assert found[:, 0, 0, 0].tolist() == [ALIGNMENT_WINDOW, 10 + ALIGNMENT_WINDOW, 30]

@@ -7,10 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from physplan.sandbox.models.autoencoder import PATTERNS, FrameAutoencoder
-from physplan.sandbox.models.copying import STRIDE, Copier, pairs, places_of_cells
-from physplan.sandbox.models.drawing import DrawingNet
-from physplan.sandbox.models.outline import shrink
+from physplan_sandbox.models.autoencoder import PATTERNS, FrameAutoencoder
+from physplan_sandbox.models.copying import STRIDE, BlockCopier, average_blocks, cell_positions
+from physplan_sandbox.models.drawing import DrawingNet
+from physplan_sandbox.models.outline import downsample
 
 
 def pictures(count: int = 2) -> Tensor:
@@ -22,8 +22,8 @@ def test_a_block_seen_elsewhere_is_found_in_the_picture() -> None:
     blocks = codec.blocks(whole, STRIDE)
     moved = torch.roll(whole, (6, 9), dims=(2, 3))  # nine pixels are one cell and a half
     seen = codec.coarse(moved[:, :, None])
-    copier = Copier(8, blocks.shape[1])
-    places = places_of_cells(torch.zeros(2, 2), 16, 16)
+    copier = BlockCopier(8, blocks.shape[1])
+    places = cell_positions(torch.zeros(2, 2), 16, 16)
     found = copier(torch.zeros(2, 8, 16, 16), blocks, seen, torch.ones(2), torch.full((2,), 0.1), places)
     inside = (slice(None), slice(None), slice(1, None), slice(2, None))
     assert (found[:, 0, :, 0] - seen[:, :, 0])[inside].abs().max() < 0.05
@@ -34,8 +34,8 @@ def test_under_much_noise_one_head_stays_close_and_the_other_goes_anywhere() -> 
     whole = F.interpolate(whole, size=(96, 96), mode="bilinear")
     blocks = codec.blocks(whole, STRIDE)
     seen = torch.zeros(1, blocks.shape[1], 1, 16, 16)
-    copier = Copier(8, blocks.shape[1])
-    places = places_of_cells(torch.zeros(1, 2), 16, 16)
+    copier = BlockCopier(8, blocks.shape[1])
+    places = cell_positions(torch.zeros(1, 2), 16, 16)
     found = copier(torch.zeros(1, 8, 16, 16), blocks, seen, torch.zeros(1), torch.ones(1), places)[0, :, :, 0]
     start = codec.coarse(whole[:, :, None])[0, :, 0]
     anywhere, near = ((copy - start).square().mean() for copy in found)
@@ -49,7 +49,7 @@ def test_the_blocks_on_the_grid_are_the_picture_s_own_latents() -> None:
     blocks = codec.blocks(whole, STRIDE)
     assert torch.allclose(blocks[:, :, ::2, ::2], latents[:, : blocks.shape[1], 0], atol=1e-5)
     clip = latents[:, : blocks.shape[1]].expand(-1, -1, 3, -1, -1)
-    assert torch.allclose(pairs(blocks)[:, :, ::2, ::2], shrink(clip)[:, :, 0], atol=1e-5)
+    assert torch.allclose(average_blocks(blocks)[:, :, ::2, ::2], downsample(clip)[:, :, 0], atol=1e-5)
 
 
 def test_one_copy_is_laid_over_the_other_where_the_mask_has_it() -> None:

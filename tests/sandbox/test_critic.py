@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from physplan.sandbox.train.critic import SHARE, Critic, criticised
+from physplan_sandbox.train.critic import ADVERSARIAL_WEIGHT, Critic, adversarial_loss
 
 
 def pictures() -> tuple[Tensor, Tensor, Tensor]:
@@ -18,8 +18,8 @@ def test_the_critic_pulls_at_pixels_with_its_share_of_the_errors_strength() -> N
     found, frames, first = pictures()
     error = (found - frames).square().mean()
     by_error = torch.autograd.grad(error, found, retain_graph=True)[0]
-    both = torch.autograd.grad(criticised(Critic(), error, found, frames, first), found)[0]
-    assert torch.isclose((both - by_error).norm(), SHARE * by_error.norm(), rtol=1e-3)
+    both = torch.autograd.grad(adversarial_loss(Critic(), error, found, frames, first), found)[0]
+    assert torch.isclose((both - by_error).norm(), ADVERSARIAL_WEIGHT * by_error.norm(), rtol=1e-3)
 
 
 def test_the_critic_learns_to_tell_the_true_from_the_decoded_and_not_to_please_the_decoder() -> None:
@@ -34,7 +34,7 @@ def test_the_critic_learns_to_tell_the_true_from_the_decoded_and_not_to_please_t
     for _ in range(15):
         error = (found - frames).square().mean()
         optimizer.zero_grad()
-        criticised(critic, error, found, frames, first).backward()
+        adversarial_loss(critic, error, found, frames, first).backward()
         optimizer.step()
     assert gap() > before + 0.05
 

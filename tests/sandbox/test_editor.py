@@ -13,12 +13,13 @@ from physplan.errors import PhysPlanError
 from physplan.graph import Consume, Edge, EventChain, Link, Node, PhysicalDelta, StateChange, StateGraph
 from physplan.keyframes.protocol import EditRequest
 from physplan.perception import KeyframeEvidence, first_frame_evidence, look
-from physplan.sandbox.editor import SandboxEditor, TruthEditor
-from physplan.sandbox.truth import true_chain, uninvolved
-from physplan.sandbox.world.phenomena import PHENOMENA, scene
-from physplan.sandbox.world.render import Clip
-from physplan.sandbox.world.scene import Scene
-from world_oracle import Oracle, tensor
+from physplan.sketch.alignment import aligned
+from physplan_sandbox.editor import SandboxEditor, TruthEditor, apply_errors
+from physplan_sandbox.truth import true_chain, uninvolved
+from physplan_sandbox.world.phenomena import PHENOMENA, scene
+from physplan_sandbox.world.render import Clip
+from physplan_sandbox.world.scene import Scene
+from physplan_testing.world_oracle import Oracle, tensor
 
 KINDS = [(name, variant) for name, p in PHENOMENA.items() for variant in p.variants]
 
@@ -96,7 +97,7 @@ def test_errors_grow_with_the_level_and_repeat_with_the_seed(kind: tuple[str, st
 
 
 def test_bad_requests_are_refused_in_a_sentence() -> None:
-    with pytest.raises(PhysPlanError, match="level 1, 2 or 3"):
+    with pytest.raises(PhysPlanError, match="levels 1 to 4"):
         SandboxEditor(level=0)
     _, chain, clip, first = setting("drop", "crate")
     image = Image.fromarray(clip.frames[0])
@@ -141,3 +142,17 @@ def test_on_a_photograph_with_masks_it_moves_and_removes() -> None:
     assert dark[0][:100].sum() < 50  # gone from where it was, to within a seam
     assert 0.7 < dark[0][150:].sum() / masks["ball#2"].sum() < 1.3  # and down on the table
     assert dark[1].sum() < 50
+
+
+def test_no_shift_and_no_tone_scale_undoes_the_errors_of_level_4() -> None:
+    """What is left after alignment: at level 4 at least twice as much as at level 2."""
+    rng = np.random.default_rng(1)
+    image = np.kron(rng.random((12, 12, 3)), np.ones((8, 8, 1))).astype(np.float32)
+    first, everywhere = torch.from_numpy(image).permute(2, 0, 1), torch.ones(96, 96, dtype=torch.bool)
+    left = {}
+    for level in (2, 4):
+        drawn = torch.from_numpy(apply_errors(image, level, seed=2)).permute(2, 0, 1)
+        frame = KeyframeEvidence(image=drawn, masks={}, depth=torch.zeros(96, 96))
+        found = aligned(first, frame, everywhere).image
+        left[level] = float((found - first).abs().mean())
+    assert left[4] > 2 * left[2]

@@ -9,15 +9,15 @@ from PIL import Image
 from physplan.graph import EventChain
 from physplan.keyframes.protocol import EditRequest
 from physplan.perception import first_frame_evidence, look
-from physplan.sandbox.editor.placing import poses
-from physplan.sandbox.editor.setting import Box, Setting
-from physplan.sandbox.parser import beam_slope
-from physplan.sandbox.truth import object_ids, true_chain
-from physplan.sandbox.world.phenomena import scene
-from physplan.sandbox.world.physics import swing
-from physplan.sandbox.world.render import Clip
-from physplan.sandbox.world.scene import Scene
-from world_oracle import Oracle, tensor
+from physplan_sandbox.editor.frame_geometry import Box, FrameGeometry
+from physplan_sandbox.editor.placing import poses
+from physplan_sandbox.parser import beam_slope
+from physplan_sandbox.truth import object_ids, true_chain
+from physplan_sandbox.world.phenomena import scene
+from physplan_sandbox.world.physics import swing
+from physplan_sandbox.world.render import Clip
+from physplan_sandbox.world.scene import Scene
+from physplan_testing.world_oracle import Oracle, tensor
 
 
 def test_a_beam_goes_to_the_stop_of_its_heavier_side_and_level_between_equal_ones() -> None:
@@ -37,7 +37,7 @@ def test_what_lies_on_the_other_pan_decides_where_the_balance_ends(variant: str,
     assert (np.abs(angles[10:22]).min() < 0.02) == (variant == "twin")  # level between the two weights
 
 
-def placed(name: str, variant: str) -> tuple[Scene, EventChain, Clip, Setting, EditRequest]:
+def placed(name: str, variant: str) -> tuple[Scene, EventChain, Clip, FrameGeometry, EditRequest]:
     """The editor's request for the last state of a scene."""
     world = scene("validation", 8, phenomenon=name, variant=variant)
     oracle = Oracle()
@@ -48,7 +48,7 @@ def placed(name: str, variant: str) -> tuple[Scene, EventChain, Clip, Setting, E
     )
     masks = {id: mask.numpy() for id, mask in first.masks.items()}
     categories = {id: chain.node(id).category for id in masks}
-    setting = Setting.of(masks, first.depth.numpy(), categories)
+    setting = FrameGeometry.of(masks, first.depth.numpy(), categories)
     request = EditRequest(
         image=Image.fromarray(clip.frames[0]),
         instruction="",

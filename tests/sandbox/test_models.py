@@ -10,17 +10,17 @@ import torch
 from PIL import Image
 
 from physplan.errors import PhysPlanError
-from physplan.sandbox.models.autoencoder import FrameAutoencoder, sharpened
-from physplan.sandbox.models.contour import build_contour, doubled, halved
-from physplan.sandbox.models.drawing import DrawingNet
-from physplan.sandbox.models.outline import OutlineNet, Retouch, enlarge, shrink
-from physplan.sandbox.models.sight import group_instances
-from physplan.sandbox.models.text import build_text_encoder, build_tokenizer, encode_prompts
-from physplan.sandbox.train.__main__ import save, save_words
-from physplan.sandbox.video import SandboxVideo
-from physplan.sandbox.world.phenomena import PHENOMENA
 from physplan.video.protocol import VideoModel
 from physplan.video.sampling import sample
+from physplan_sandbox.models.autoencoder import FrameAutoencoder, unsharp_mask
+from physplan_sandbox.models.contour import build_contour, to_full_rate, to_half_rate
+from physplan_sandbox.models.drawing import DrawingNet
+from physplan_sandbox.models.outline import FrameRefiner, OutlineNet, downsample, upsample
+from physplan_sandbox.models.sight import group_instances
+from physplan_sandbox.models.text import build_text_encoder, build_tokenizer, encode_prompts
+from physplan_sandbox.train.__main__ import save, save_text_encoder
+from physplan_sandbox.video import SandboxVideo
+from physplan_sandbox.world.phenomena import PHENOMENA
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> SandboxVideo:
     save(OutlineNet(), folder / "outline")
     save(build_contour(), folder / "contour")
     save(DrawingNet(), folder / "drawing")
-    save_words(folder)
+    save_text_encoder(folder)
     return SandboxVideo.from_pretrained(folder)
 
 
@@ -78,7 +78,7 @@ def test_a_pixel_of_a_window_moves_its_own_latent_only(model: SandboxVideo) -> N
 
 def test_every_moment_is_retouched_by_the_same_weights() -> None:
     torch.manual_seed(0)
-    retouch = Retouch(drawn=4, moments=9, width=8, depth=1)
+    retouch = FrameRefiner(drawn=4, moments=9, width=8, depth=1)
     for layer in (retouch.leave, retouch.passing[0], retouch.looks[0].second):
         torch.nn.init.normal_(layer.weight, std=0.1)
     still, told = torch.randn(1, 4 * 4 + 2, 5, 5), torch.randn(1, 64)
@@ -108,19 +108,19 @@ def test_the_networks_take_turns_at_the_noise_that_is_theirs(model: SandboxVideo
 
 def test_an_outline_is_the_mean_of_its_block_and_leaves_the_picture_alone() -> None:
     small = torch.randn(1, 2, 3, 4, 4, generator=torch.Generator().manual_seed(0))
-    large = enlarge(small)
+    large = upsample(small)
     assert large.shape == (1, 2, 7, 8, 8)
     assert not large[:, :, 0].any()
-    torch.testing.assert_close(shrink(large), small)
+    torch.testing.assert_close(downsample(large), small)
 
 
 def test_half_the_rate_is_the_mean_of_pairs_behind_the_picture() -> None:
     clip = torch.randn(1, 2, 7, 4, 4, generator=torch.Generator().manual_seed(0))
-    half = halved(clip)
+    half = to_half_rate(clip)
     assert half.shape == (1, 2, 4, 4, 4)
     assert torch.equal(half[:, :, 0], clip[:, :, 0])
     torch.testing.assert_close(half[:, :, 2], clip[:, :, 3:5].mean(dim=2))
-    torch.testing.assert_close(halved(doubled(half)), half)
+    torch.testing.assert_close(to_half_rate(to_full_rate(half)), half)
 
 
 def test_contours_follow_the_words_through_their_outlines(model: SandboxVideo) -> None:
@@ -151,11 +151,11 @@ def test_a_folder_without_weights_says_how_to_train_them(tmp_path: Path) -> None
         "outline/config.json",
         "outline/diffusion_pytorch_model.safetensors",
     ):
-        with pytest.raises(PhysPlanError, match=r"physplan.sandbox.train"):
+        with pytest.raises(PhysPlanError, match=r"physplan_sandbox.train"):
             SandboxVideo.from_pretrained(tmp_path)
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text("{}")
-    with pytest.raises(PhysPlanError, match=r"physplan.sandbox.train"):  # of the version before
+    with pytest.raises(PhysPlanError, match=r"physplan_sandbox.train"):  # of the version before
         SandboxVideo.from_pretrained(tmp_path)
 
 
@@ -178,10 +178,10 @@ def test_before_training_the_still_part_is_lossless_and_the_rest_coarse(model: S
 
 def test_what_departs_from_the_picture_is_made_crisper_and_the_rest_left_alone() -> None:
     picture = torch.rand(1, 3, 24, 24, generator=torch.Generator().manual_seed(3))
-    torch.testing.assert_close(sharpened(picture, picture), picture, rtol=0, atol=0)
+    torch.testing.assert_close(unsharp_mask(picture, picture), picture, rtol=0, atol=0)
     frame = picture.clone()
     frame[..., :12, :] = 0.5 + 0.5 * (torch.arange(24) >= 12)
-    crisp = sharpened(frame, picture)
+    crisp = unsharp_mask(frame, picture)
     torch.testing.assert_close(crisp[..., 12:, :], picture[..., 12:, :], rtol=0, atol=0)
     across = crisp[0, 0, 5].diff()
     assert float(across.max()) > 0.5
@@ -192,14 +192,14 @@ def test_what_has_left_leaves_no_ring() -> None:
     picture = torch.zeros(1, 3, 24, 24)
     picture[..., 8:16, 8:16] = 1.0
     gone = torch.zeros_like(picture)
-    torch.testing.assert_close(sharpened(gone, picture), gone, rtol=0, atol=0)
+    torch.testing.assert_close(unsharp_mask(gone, picture), gone, rtol=0, atol=0)
 
 
 def test_patterns_are_ordered_by_what_they_hold_and_lose_nothing() -> None:
     torch.manual_seed(0)
     blocks = torch.randn(4000, 108) * torch.linspace(2, 0.1, 108)
     autoencoder = FrameAutoencoder()
-    autoencoder.start_from_principal_components(blocks, departures=blocks)
+    autoencoder.start_from_principal_components(blocks, residuals=blocks)
     held = (blocks @ autoencoder.patterns.T).square().mean(dim=0)
     assert (held[:-1] >= held[1:]).all()
     video = moving_video()

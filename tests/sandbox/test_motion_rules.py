@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from physplan.sandbox.rules import load_rules
-from physplan.sandbox.truth import true_chain
-from physplan.sandbox.world.phenomena import scene
+from physplan_sandbox.rules import load_rules
+from physplan_sandbox.truth import true_chain
+from physplan_sandbox.world.phenomena import scene
 
 
 @pytest.mark.parametrize("index", range(24))

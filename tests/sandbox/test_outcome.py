@@ -7,10 +7,10 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from physplan.sandbox.outcome import judge, judge_events
-from physplan.sandbox.truth import true_chain
-from physplan.sandbox.world.phenomena import one_of_each, scene, scenes
-from physplan.sandbox.world.scene import Meddling, Scene
+from physplan_sandbox.outcome import judge, judge_events
+from physplan_sandbox.truth import true_chain
+from physplan_sandbox.world.phenomena import one_of_each, scene, scenes
+from physplan_sandbox.world.scene import DistractorChange, Scene
 
 
 @pytest.fixture(autouse=True)
@@ -36,10 +36,10 @@ def test_a_meddled_object_is_not_preserved() -> None:
     seen = 0
     for chosen in scenes("validation", 12):
         for target in chosen.distractors:
-            for how in ("vanish", "recolour"):
-                meddling = Meddling(target=target, how=how, color=(0.0, 1.0, 1.0))
-                video = chosen.render(meddling=meddling).frames / np.float32(255)
-                assert not judge(chosen, video).preserved, (chosen.name, target, how)
+            for kind in ("vanish", "recolour"):
+                change = DistractorChange(target=target, kind=kind, color=(0.0, 1.0, 1.0))
+                video = chosen.render(change=change).frames / np.float32(255)
+                assert not judge(chosen, video).preserved, (chosen.name, target, kind)
                 seen += 1
     assert seen > 20
 

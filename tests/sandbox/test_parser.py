@@ -8,13 +8,13 @@ import torch
 
 from physplan.graph import Edge, StateGraph
 from physplan.perception import Instance
-from physplan.sandbox.arrangement import Place, spatial_relations
-from physplan.sandbox.parser import color_name, parse_picture, whole
-from physplan.sandbox.truth import true_graph
-from physplan.sandbox.world.phenomena import PHENOMENA, scene, scenes
-from physplan.sandbox.world.scene import Scene
-from physplan.sandbox.world.sprites import PALETTE
-from world_oracle import Oracle, tensor
+from physplan_sandbox.arrangement import Place, spatial_relations
+from physplan_sandbox.parser import color_name, parse_picture, whole
+from physplan_sandbox.truth import true_graph
+from physplan_sandbox.world.phenomena import PHENOMENA, scene, scenes
+from physplan_sandbox.world.scene import Scene
+from physplan_sandbox.world.sprites import PALETTE
+from physplan_testing.world_oracle import Oracle, tensor
 
 
 def parsed(world: Scene, size: int = 96) -> StateGraph:

@@ -8,12 +8,12 @@ from PIL import Image
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.reasoning import PlanRecord, make_reasoner, plan
-from physplan.sandbox.reasoner import NotInTheSandbox, SandboxReasoner
-from physplan.sandbox.truth import true_chain
-from physplan.sandbox.world.phenomena import one_of_each, scene
-from physplan.sandbox.world.render import FRAMES
-from physplan.sandbox.world.scene import Scene
-from world_oracle import Oracle
+from physplan_sandbox.reasoner import NotInTheSandbox, SandboxReasoner
+from physplan_sandbox.truth import true_chain
+from physplan_sandbox.world.phenomena import one_of_each, scene
+from physplan_sandbox.world.render import FRAMES
+from physplan_sandbox.world.scene import Scene
+from physplan_testing.world_oracle import Oracle
 
 
 def planned(world: Scene, prompt: str | None = None, frames: int = FRAMES) -> EventChain:

@@ -16,11 +16,20 @@ import pytest
 import torch
 from torch import nn
 
-from physplan.sandbox.models.autoencoder import FrameAutoencoder
-from physplan.sandbox.train import autoencoder, data, encoder, finish, loop, pictures, sight, video
-from physplan.sandbox.train.__main__ import save
-from physplan.sandbox.train.halves import halves_of
-from physplan.sandbox.train.loop import TrainConfig, train
+from physplan_sandbox.models.autoencoder import FrameAutoencoder
+from physplan_sandbox.train import (
+    autoencoder,
+    data,
+    decoder_finetuning,
+    encoder,
+    labelled_pictures,
+    loop,
+    sight,
+    video,
+)
+from physplan_sandbox.train.__main__ import save
+from physplan_sandbox.train.half_rate_clips import cache_half_rate_clips
+from physplan_sandbox.train.loop import TrainConfig, train
 
 SHORT = TrainConfig(steps=12, learning_rate=2e-3, batch=4, warmup=2)
 
@@ -42,7 +51,7 @@ def _fine_curves(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _rendered_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve clips are drawn long before two processes have loaded torch."""
-    for part in (data, pictures):
+    for part in (data, labelled_pictures):
         monkeypatch.setattr(part, "ProcessPoolExecutor", lambda workers, mp_context: ThreadPoolExecutor(1))
 
 
@@ -62,7 +71,7 @@ def test_a_short_run_of_the_video_model_learns_and_the_decoder_finishes_on_it(fo
         model, figures = video.run(part, folder, folder, config=gentle, clips=12)
         assert falls(figures["curve"]), part
         save(model, folder / part)
-    model, figures = finish.run(folder, folder, config=SHORT, clips=12)
+    model, figures = decoder_finetuning.run(folder, folder, config=SHORT, clips=12)
     assert len(figures["curve"]) == 3
     before = FrameAutoencoder.from_pretrained(folder / "autoencoder", torch_dtype=torch.float32)
     assert torch.equal(model.patterns, before.patterns)  # latents stay what they were
@@ -72,23 +81,23 @@ def test_a_short_run_of_the_video_model_learns_and_the_decoder_finishes_on_it(fo
 def test_clips_are_encoded_once_for_each_autoencoder(tmp_path: Path) -> None:
     torch.manual_seed(0)
     frozen, other = FrameAutoencoder().requires_grad_(False), FrameAutoencoder().requires_grad_(False)
-    made = halves_of(tmp_path, 3, frozen)
-    assert made.departures.shape == (3, 24, 16, 16, 16)
+    made = cache_half_rate_clips(tmp_path, 3, frozen)
+    assert made.residuals.shape == (3, 24, 16, 16, 16)
     assert len(made) == 3
     stored = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.pt")}
     assert len(stored) == 1
-    again = halves_of(tmp_path, 3, frozen)
-    assert torch.equal(again.departures, made.departures)
+    again = cache_half_rate_clips(tmp_path, 3, frozen)
+    assert torch.equal(again.residuals, made.residuals)
     assert again.prompts == made.prompts
     assert {path: path.stat().st_mtime_ns for path in stored} == stored
-    between = halves_of(tmp_path, 3, frozen, every=1)
-    assert torch.equal(between.departures[:, :, ::2], made.departures)
-    assert between.departures.shape == (3, 24, 31, 16, 16)
+    between = cache_half_rate_clips(tmp_path, 3, frozen, every=1)
+    assert torch.equal(between.residuals[:, :, ::2], made.residuals)
+    assert between.residuals.shape == (3, 24, 31, 16, 16)
     assert len(list(tmp_path.rglob("*.pt"))) == 2
-    halves_of(tmp_path, 3, other)  # another decoder, the same latents
+    cache_half_rate_clips(tmp_path, 3, other)  # another decoder, the same latents
     assert len(list(tmp_path.rglob("*.pt"))) == 2
     other.scale.fill_(2.0)
-    halves_of(tmp_path, 3, other)
+    cache_half_rate_clips(tmp_path, 3, other)
     assert len(list(tmp_path.rglob("*.pt"))) == 3
 
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from physplan.graph import Consume, EventChain, GraphEdit, Link, Spawn, Term, Unlink, Update, measure
-from physplan.sandbox.rules import load_rules
-from physplan.sandbox.truth import object_ids, true_chain, true_graph, uninvolved
-from physplan.sandbox.world.phenomena import PHENOMENA, scene
-from physplan.sandbox.world.render import FRAMES, Clip
-from physplan.sandbox.world.scene import Scene
+from physplan_sandbox.rules import load_rules
+from physplan_sandbox.truth import object_ids, true_chain, true_graph, uninvolved
+from physplan_sandbox.world.phenomena import PHENOMENA, scene
+from physplan_sandbox.world.render import FRAMES, Clip
+from physplan_sandbox.world.scene import Scene
 
 KINDS = [(name, variant) for name, p in PHENOMENA.items() for variant in p.variants]
 EACH_KIND = pytest.mark.parametrize(("name", "variant"), KINDS)
@@ -195,7 +195,7 @@ def test_ids_are_stable_and_name_every_object() -> None:
 
 def test_no_phenomenon_stands_twice_in_the_rules() -> None:
     """YAML takes the last of two equal keys without a word."""
-    text = files("physplan.sandbox").joinpath("rules.yaml").read_text("utf-8")
+    text = files("physplan_sandbox").joinpath("rules.yaml").read_text("utf-8")
     names = re.findall(r"^(?:  )?(\w+):(?=\n|  #| .*$)", text, flags=re.MULTILINE)
     twice = {name for name in load_rules().phenomena if text.count(f"\n  {name}:\n") != 1}
     assert not twice

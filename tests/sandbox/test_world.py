@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from physplan.errors import PhysPlanError
-from physplan.sandbox.world.phenomena import DOMAINS, PHENOMENA, SUBSETS, scene, scenes
-from physplan.sandbox.world.scene import Meddling
+from physplan_sandbox.world.phenomena import DOMAINS, PHENOMENA, SUBSETS, scene, scenes
+from physplan_sandbox.world.scene import DistractorChange
 
 KINDS = [(p.name, v) for p in PHENOMENA.values() for v in p.variants]
 
@@ -72,15 +72,15 @@ def test_stories_crowd_the_table_with_twins_among_them() -> None:
     assert all(len(chosen.distractors) <= 3 for chosen in scenes("test", 60, subset="short"))
 
 
-@pytest.mark.parametrize("how", Meddling.HOWS)
-def test_meddling_changes_its_target_and_nothing_before_it_starts(how: str) -> None:
+@pytest.mark.parametrize("kind", DistractorChange.KINDS)
+def test_a_distractor_change_alters_its_target_and_nothing_before_it_starts(kind: str) -> None:
     chosen = next(s for s in scenes("train", 50) if s.distractors)
     target = next(iter(chosen.distractors))
-    meddled = chosen.render(meddling=Meddling(target=target, how=how, color=(1.0, 0.0, 1.0)))
+    changed = chosen.render(change=DistractorChange(target=target, kind=kind, color=(1.0, 0.0, 1.0)))
     plain = chosen.render()
-    assert np.abs(meddled.frames[0].astype(int) - plain.frames[0]).max() <= 2
+    assert np.abs(changed.frames[0].astype(int) - plain.frames[0]).max() <= 2
     area = plain.mask(target, 24)
-    assert np.abs(meddled.frames[24].astype(int) - plain.frames[24])[area].mean() > 5
+    assert np.abs(changed.frames[24].astype(int) - plain.frames[24])[area].mean() > 5
 
 
 def test_masks_and_depth_belong_to_the_picture() -> None:

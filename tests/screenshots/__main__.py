@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parents[1]
-sys.path[:0] = [str(HERE), str(HERE / "studio"), str(HERE / "study")]
+sys.path[:0] = [str(HERE), str(HERE / "studio"), str(HERE / "bench" / "study")]
 
 
 def main() -> int:

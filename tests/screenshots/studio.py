@@ -16,7 +16,7 @@ SHOWN = "ice-tray"  # the sample of the pages of one run
 OTHERS = ("drop-crate", "pour-glass")
 LONG = {  # of the run that is under way while its page is taken
     "video.num_inference_steps": 80,
-    "guidance.schedule": {"layout_steps": 20, "guided_steps": 20, "repeats": 2},
+    "guided_sketch.schedule": {"layout_steps": 20, "guided_steps": 20, "repeats": 2},
 }
 
 
@@ -24,7 +24,7 @@ def take(camera: Camera, opened: Any, client: Any) -> dict[str, list[Path]]:
     """Also gives the runs of each method, of the same pictures, for a study of them."""
     samples = {sample["name"]: sample for sample in client.ask("about")["samples"]}
 
-    def start(name: str, upto: str, method: str = "physplan", **more: Any) -> str:
+    def start(name: str, upto: str, method: str = "guided_sketch", **more: Any) -> str:
         given = {key: samples[name][key] for key in ("picture", "prompt")}
         return str(client.ask("start", upto=upto, method=method, **given, **more)["run"])
 
@@ -41,7 +41,9 @@ def take(camera: Camera, opened: Any, client: Any) -> dict[str, list[Path]]:
 
     guided = made(SHOWN, "video")
     runs = [guided, made(SHOWN, "video", "base"), made(SHOWN, "video", seed=1)]
-    others = {method: [made(name, "video", method) for name in OTHERS] for method in ("physplan", "base")}
+    others = {
+        method: [made(name, "video", method) for name in OTHERS] for method in ("guided_sketch", "base")
+    }
     planned = made("dominoes-gap", "sketch")
 
     def at(place: str) -> str:
@@ -73,7 +75,7 @@ def take(camera: Camera, opened: Any, client: Any) -> dict[str, list[Path]]:
     camera.phones("studio-phone-2", [pages[name] for name in others_of_them])
     readme = camera.take("studio", at(f"run/{quote(guided)}"), only_the_plan, whole=True, sizes=[WIDE])
     camera.save("studio", [[readme[WIDE, "light"].crop((0, 0, WIDE[0], 1480))]], 900)
-    found = {"PhysPlan": [guided, *others["physplan"]], "Base model": [runs[1], *others["base"]]}
+    found = {"PhysPlan": [guided, *others["guided_sketch"]], "Base model": [runs[1], *others["base"]]}
     return {method: [opened.runs / run for run in names] for method, names in found.items()}
 
 
@@ -83,7 +85,8 @@ def loaded(page: Any) -> None:
 
 
 def choose(page: Any) -> None:
-    page.locator(".sample", has_text=SHOWN.replace("-", " ")).click()
+    page.locator(".examples").evaluate("details => { details.open = true; }")
+    page.locator(".examples .sample", has_text=SHOWN.replace("-", " ")).click()
     page.locator(".figures").wait_for()
     page.evaluate("scrollTo(0, 0)")
 

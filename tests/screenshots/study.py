@@ -10,12 +10,12 @@ from typing import Any
 from study_people import serving
 from tests.screenshots.shots import Camera, ready, wait_for_videos
 
-from physplan.evaluation.failures.guess import Guess
-from physplan.evaluation.failures.page import FailedVideo
 from physplan.graph import EventChain
-from physplan.study.make import Plan, make_study
-from physplan.study.rating import make_rating
-from physplan.study.server import link
+from physplan_bench.failures.guess import Guess
+from physplan_bench.failures.page import FailedVideo
+from physplan_bench.study.make import Plan, make_study
+from physplan_bench.study.rating import make_rating
+from physplan_bench.study.server import link
 
 
 def take(camera: Camera, runs: Mapping[str, Sequence[Path]], work: Path) -> None:

@@ -5,9 +5,9 @@ from torch import Tensor
 
 from physplan.graph import motion
 from physplan.sketch.alignment import slip
-from physplan.sketch.cast import Change
 from physplan.sketch.cuts import cut_out, halo, parts_alike
 from physplan.sketch.pixels import without_specks
+from physplan.sketch.scene import Change
 
 SIZE = 50
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from studio_double import Client, serving, write_run
 
-from physplan.studio.server import Studio
+from physplan_studio.server import Studio
 
 
 @pytest.fixture

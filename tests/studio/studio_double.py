@@ -23,8 +23,8 @@ from PIL import Image
 from physplan.files import atomic_path, write_atomic, write_json
 from physplan.graph import EventChain, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.runs import RunFolder, layout
-from physplan.studio.process import Stopped
-from physplan.studio.server import Studio
+from physplan_studio.process import Stopped
+from physplan_studio.server import Studio
 
 PROMPT = "the ball grows"
 FORECAST: Mapping[str, Any] = {
@@ -226,6 +226,14 @@ class Client:
             return reply.status, reply.read(), dict(reply.getheaders())
         finally:
             connection.close()
+
+    def until_ended(self, run: str, seconds: float = 120) -> dict[str, Any]:
+        """Whatever became of it, a folder or none."""
+        deadline = time.monotonic() + seconds
+        while (found := self.ask("state", run=run))["job"]["state"] in ("waiting", "running"):
+            assert time.monotonic() < deadline, found["job"]
+            time.sleep(0.05)
+        return found
 
     def until(self, run: str, *states: str, seconds: float = 120) -> dict[str, Any]:
         deadline, pause = time.monotonic() + seconds, 0.02

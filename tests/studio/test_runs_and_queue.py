@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -10,10 +13,12 @@ from PIL import Image
 from studio_double import PROMPT, Client, StandIn, plan, serving, write_run
 
 from physplan.errors import PhysPlanError
-from physplan.studio.checking import check_plan
-from physplan.studio.process import Stopped
-from physplan.studio.server import Studio
-from physplan.studio.timing import seconds_needed
+from physplan_studio.checking import check_plan
+from physplan_studio.listing import PER_PAGE, Asked, list_runs
+from physplan_studio.process import Stopped
+from physplan_studio.run_index import RunIndex
+from physplan_studio.server import Studio
+from physplan_studio.timing import seconds_needed
 
 
 @pytest.fixture
@@ -40,6 +45,41 @@ def test_old_runs_are_listed_also_those_in_folders_of_folders(client: Client) ->
     found = client.ask("state", run="batch/seed0")["details"]
     assert found["plan"]["prompt"] == PROMPT
     assert client.get("runs/batch/seed0/video.mp4", Range="bytes=0-9")[0] == 206
+
+
+def test_a_thousand_runs_come_in_pages_at_once_and_once(tmp_path: Path) -> None:
+    first = write_run(tmp_path / "runs" / "run-0000")
+    for number in range(1, 1_000):
+        shutil.copytree(first, first.with_name(f"run-{number:04}"), copy_function=os.link)
+    before = time.thread_time()  # a test's machine may be busy
+    assert list_runs(RunIndex(tmp_path / "runs"), {}, [], Asked())["total"] == 1_000
+    assert time.thread_time() - before < 0.5
+    with serving(tmp_path / "runs") as studio:
+        client = Client(studio.server.port)
+        found = client.ask("runs")
+        assert (found["total"], len(found["runs"])) == (1_000, found["per_page"])
+        assert client.ask("runs", seen=found["seen"]) == {
+            "seen": found["seen"]
+        }  # nothing new: not sent again
+        last = client.ask("runs", page=10_000)
+        assert last["page"] == 1_000 // found["per_page"]
+        assert not {card["run"] for card in last["runs"]} & {card["run"] for card in found["runs"]}
+        one = client.ask("runs", search="run-0777 BALL")
+        assert [card["run"] for card in one["runs"]] == ["run-0777"]
+        assert (one["count"], one["total"]) == (1, 1_000)
+        assert "whole number" in client.refused("runs", page=-1)
+
+
+def test_a_folder_that_is_no_run_leaves_no_gap_in_its_page(tmp_path: Path) -> None:
+    for number in range(PER_PAGE + 1):
+        write_run(tmp_path / f"run-{number}")
+    write_run(tmp_path / "too long", prompt="a" * 1_000_000)
+    index = RunIndex(tmp_path)
+    for asked in (Asked(), Asked(words=("ball",))):
+        found = list_runs(index, {}, [], asked)
+        assert (len(found["runs"]), found["count"], found["total"]) == (PER_PAGE, PER_PAGE + 1, PER_PAGE + 1)
+    write_run(tmp_path / "too long")
+    assert list_runs(index, {}, [], Asked())["total"] == PER_PAGE + 2
 
 
 def test_a_run_is_planned_and_then_made_in_one_folder(client: Client, picture: str, runs: Path) -> None:
@@ -229,3 +269,19 @@ def test_a_question_that_the_studio_ends_over_is_answered(
 
     monkeypatch.setattr(studio.session._workers["quick"], "call", gone)
     assert "is ending" in client.refused("forecast", picture=picture, prompt="the ball grows")
+
+
+def test_a_page_need_not_wait_until_all_scenes_are_drawn(tmp_path: Path) -> None:
+    from physplan_studio.offers import Offers
+    from physplan_studio.photo import PhotoDesk
+    from physplan_studio.pictures import PictureStore
+
+    pictures = PictureStore(tmp_path / "pictures")
+    offers = Offers(pictures, PhotoDesk(tmp_path, pictures, Client(0)))  # type: ignore[arg-type]
+    early = offers.about({"wait": False})
+    assert (early["complete"], early["samples"]) == (False, [])
+    offers.begin()
+    late = offers.about({})
+    assert late["complete"]
+    assert len(late["samples"]) > 40
+    offers.close()

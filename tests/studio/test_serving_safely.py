@@ -14,7 +14,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from studio_double import HOSTILE, PROMPT, Client, plan, serving, write_run
 
-from physplan.studio.server import Studio
+from physplan_studio.server import Studio
 
 
 def traversals() -> list[str]:

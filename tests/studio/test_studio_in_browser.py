@@ -16,7 +16,8 @@ from PIL import Image
 from studio_double import HOSTILE, PROMPT, Client, Opened, plan, write_run
 
 from physplan.runs import layout
-from physplan.studio.server import Studio
+from physplan_studio.listing import PER_PAGE
+from physplan_studio.server import Studio
 
 WAIT = 120_000  # milliseconds, on a busy machine
 AWAY = "ERR_CONNECTION|ERR_EMPTY|Failed to load resource|ERR_ABORTED"
@@ -47,9 +48,15 @@ def address(studio: Studio) -> str:
     return f"http://127.0.0.1:{studio.server.port}/"
 
 
+def choose_a_sample(page: Any) -> None:
+    page.locator(".examples").evaluate("details => { details.open = true; }")
+    page.locator(".examples .sample").first.click()
+
+
 def plan_a_sample(page: Any, link: str) -> None:
     page.goto(link)
-    page.locator(".sample").first.click()
+    choose_a_sample(page)
+    page.locator(".recipe").evaluate("details => { details.open = true; }")
     page.get_by_label("Quick").check()
     page.locator(".figures").wait_for()
     page.get_by_role("button", name="Plan it").click()
@@ -90,9 +97,9 @@ def test_page_plan_and_preview_come_while_one_still_looks(page: Any, tmp_path: P
     opened = Opened(tmp_path / "runs")
     try:
         page.goto(opened.link)
-        page.locator(".sample").first.wait_for()
+        page.locator(".examples").wait_for()
         start = time.monotonic() - began
-        page.locator(".sample").first.click()
+        choose_a_sample(page)
         clicked = time.monotonic()
         page.get_by_role("button", name="Plan it").click()
         page.locator(".event").first.wait_for()
@@ -180,7 +187,7 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from studio_double import StandIn
 from physplan.runs import layout
-from physplan.studio.server import Studio
+from physplan_studio.server import Studio
 
 class Slow(StandIn):
     def __init__(self, log):
@@ -320,7 +327,7 @@ def test_a_file_that_is_no_picture_is_refused_where_it_was_chosen(page: Any, stu
     wrong = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"no picture"}
     page.locator("#file").set_input_files(wrong)
     page.locator(".drop .fault", has_text="not a readable image").wait_for()
-    page.locator(".sample").first.click()
+    choose_a_sample(page)
     page.locator(".drop .fault").wait_for(state="hidden")
 
 
@@ -355,7 +362,11 @@ def test_hostile_words_are_shown_as_words_and_run_nothing(page: Any, studio: Stu
         assert page.locator("main script, main [onerror], main [onload], main iframe").count() == 0
 
     page.goto(address(studio) + "#/runs")
-    page.locator(".tile").nth(len(shown)).wait_for()
+    page.locator(".tile").nth(PER_PAGE - 1).wait_for()
+    nothing_ran()
+    page.get_by_role("button", name="Older").click()
+    page.get_by_text("Page 2 of").wait_for()
+    assert page.locator(".tile").count() >= len(shown) - PER_PAGE
     nothing_ran()
     for name in shown:
         page.goto(f"{address(studio)}#/run/{quote(name, safe='')}")

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 from scipy import ndimage
 from torch import Tensor
 
-from physplan.cli.verify import judged_size
+from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.graph import Consume, Edge, EventChain, GraphEdit, Link, Spawn, Unlink, Update, motion
 from physplan.perception import Evidence, Instance
+from physplan.pictures import to_picture, to_tensor
+from physplan.reasoning.picture import Picture
 from physplan.sketch import make_sketch
 from physplan.verify import Perception, Verdict, verify_video
+from physplan.verify.framing import judged_together
+from physplan.verify.limits import Limits, answer, event_found
 from physplan.verify.relations import shown
+from physplan.verify.verdict import EditFound, EventFound
 from physplan.verify.words import edit_in_words
 from sketch.sketch_scenes import COLOURS, FRAMES, SIZE, background, chain_of, evidence, mask_of, seen
 
@@ -193,12 +200,9 @@ def test_the_command_judges_a_file_and_prints_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the sandbox's own eyes: the simulator's video against a video in which nothing happens."""
-    from PIL import Image
-
-    from physplan.cli import main
-    from physplan.sandbox.truth import true_chain
-    from physplan.sandbox.world.phenomena import scene as world_scene
     from physplan.video.files import write_video
+    from physplan_sandbox.truth import true_chain
+    from physplan_sandbox.world.phenomena import scene as world_scene
 
     truth = world_scene("validation", 200).render().frames
     true_chain(world_scene("validation", 200)).save(tmp_path / "plan.json")
@@ -215,21 +219,6 @@ def test_the_command_judges_a_file_and_prints_json(
     assert len(value["events"]) == 1
     assert main(["verify", str(tmp_path / "none.mkv"), *given]) == 2
     assert "There is no video" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("picture", "video", "judged"),
-    [
-        ((96, 96), (384, 384), (96, 96)),
-        ((4000, 3000), (720, 480), (720, 480)),
-        ((200, 100), (384, 384), (100, 100)),
-    ],
-    ids=["enlarged", "photograph", "another shape"],
-)
-def test_a_video_is_judged_no_larger_than_its_picture(
-    picture: tuple[int, int], video: tuple[int, int], judged: tuple[int, int]
-) -> None:
-    assert judged_size(picture, video) == judged
 
 
 @pytest.mark.parametrize(
@@ -254,3 +243,93 @@ def test_an_edit_is_told_in_plain_words(edit: GraphEdit, words: str) -> None:
 def test_what_is_not_written_as_an_edit_stays_as_it_is() -> None:
     assert edit_in_words("Link(a#1, b#2)") == "Link(a#1, b#2)"
     assert edit_in_words("the ball rolls") == "the ball rolls"
+
+
+def test_what_was_not_seen_at_first_is_not_seen_to_go() -> None:
+    without = seen({k: v for k, v in BEFORE.items() if k != "ball#1"}, NEAR)
+    assert shown(Consume("ball#1"), without, without) is None
+    chain = chain_of(["ball#1", "vase#3"], (["ball#1"], (Consume("ball#1"),), []))
+    found = verify_video(
+        chain, without.image.expand(FRAMES, -1, -1, -1), perception=PERCEPTION, first_frame=without.image
+    )
+    assert found.events[0].edits[0].value is None
+    assert found.verdict != "holds"
+
+
+@pytest.mark.parametrize("keyframes", [True, False])
+def test_everything_painted_grey_fails(keyframes: bool) -> None:
+    """Also where the plan's one edit is that something goes, and nothing else is there to be changed."""
+    first, after = seen({"ball#1": BEFORE["ball#1"]}, NEAR), seen({}, NEAR)
+    chain = chain_of(["ball#1"], (["ball#1"], (Consume("ball#1"),), []))
+    frames = first.image.expand(FRAMES, -1, -1, -1).clone()
+    frames[2:] = 0.5
+    found = verify_video(
+        chain,
+        frames,
+        perception=PERCEPTION,
+        first_frame=first.image,
+        evidence=evidence(first, after) if keyframes else None,
+    )
+    assert found.verdict == "fails"
+    assert found.events[0].verdict == "fails"
+    assert "another scene" in found.sentence()
+
+
+def test_an_event_that_holds_has_no_line_that_fails() -> None:
+    edits = [
+        EditFound(
+            edit=f"Update(a#{i}, color, red)",
+            objects=(f"a#{i}",),
+            value=v,
+            frame=3,
+            verdict=answer(v, 0.6, 0.4),
+        )
+        for i, v in enumerate((1.0, 0.3))
+    ]
+    found = event_found(0, 3, 0.95, 0.0, edits, Limits())
+    assert found.verdict == "doubtful"
+
+
+def test_one_fact_is_stated_once() -> None:
+    edit = EditFound(edit="Consume(ice#3)", objects=("ice#3",), value=0.1, frame=3, verdict="fails")
+    events = tuple(
+        EventFound(event=i, anchor=i, verdict="fails", value=0.1, stray=0.0, edits=(edit,)) for i in (1, 2, 3)
+    )
+    said = Verdict(
+        verdict="fails", score=0.0, compared_with="plan", events=events, bystanders=(), motion={}
+    ).sentence()
+    assert said.count("ice#3 is gone") == 1
+    assert "(events 1 to 3)" in said
+
+
+@pytest.mark.parametrize("size", [(64, 64), (128, 128), (48, 48), (128, 72)])
+def test_the_same_video_in_another_size_or_aspect_gets_the_same_verdict(size: tuple[int, int]) -> None:
+    picture = to_picture(scene()[1].first.image)
+    chain = scene()[0]
+    found = set()
+    for frames in (good(), frozen()):
+        other = torch.nn.functional.interpolate(frames, size[::-1], mode="bilinear", antialias=True)
+        first, same = judged_together(picture, other, area=SIZE * SIZE)
+        assert same.shape == frames.shape
+        found.add(verify_video(chain, same, perception=PERCEPTION, first_frame=first).verdict)
+    assert found == {"holds", "fails"}
+
+
+def test_a_video_of_the_middle_of_its_picture_is_compared_with_the_middle() -> None:
+    picture = Image.effect_noise((96, 64), 80).convert("RGB")
+    middle = picture.crop((16, 0, 80, 64))
+    first, frames = judged_together(picture, to_tensor(middle).expand(4, -1, -1, -1), area=10**6)
+    assert first.shape == (3, 64, 64)
+    assert float((first - frames[0]).abs().mean()) < 0.01
+
+
+def test_a_plan_of_another_picture_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chain, found = scene()
+    picture = Picture.of(to_picture(found.first.image))
+    made = {"image": {"sha256": picture.sha256, "size": [SIZE, SIZE]}}
+    replace(chain, provenance=made).save(tmp_path / "plan.json")
+    picture.image.resize((3 * SIZE, 3 * SIZE), Image.Resampling.NEAREST).save(tmp_path / "other.png")
+    picture.image.rotate(90).save(tmp_path / "other.png")
+    given = ["--plan", str(tmp_path / "plan.json"), "--image", str(tmp_path / "other.png")]
+    assert main(["verify", str(tmp_path / "none.mkv"), *given]) == 2
+    assert "made for another picture" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.video import files, opened
+from physplan.video import files, untrusted_video
 from physplan.video.files import read_video, run_metadata, write_video
 
 
@@ -163,7 +163,7 @@ def test_a_video_is_decoded_as_far_as_a_limit(tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(files, "MAX_PIXELS", 9 * 48 * 64 - 1)
         with pytest.raises(PhysPlanError, match="megapixels in all"):
             read_video(tmp_path / name)
-    monkeypatch.setattr(opened, "MAX_FRAME", 48 * 64 - 1)
+    monkeypatch.setattr(untrusted_video, "MAX_FRAME", 48 * 64 - 1)
     with pytest.raises(PhysPlanError, match="frames of 64 x 48 pixels"):
         read_video(tmp_path / "a.mp4")
 

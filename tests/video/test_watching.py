@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from physplan.video.watching import to_watch
+from physplan.video.upscale import to_watch
 
 
 def test_a_small_video_is_enlarged_by_a_whole_number():

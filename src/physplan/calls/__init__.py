@@ -1,1 +1,1 @@
-"""Calls that cost money: stored answers, the ledger and its budget, prices, keys, the providers' clients."""
+"""Paid API calls: stored answers, ledger and budget, prices, keys, providers."""

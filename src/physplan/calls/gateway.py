@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from physplan.calls.ledger import Ledger
+from physplan.calls.ledger import Entry, Ledger
 from physplan.calls.prices import FREE, Price, PriceTable
 from physplan.calls.protocol import CallFault, Client, Reply, Request, Usage
 from physplan.calls.store import AnswerStore, request_key
@@ -109,7 +109,8 @@ class Gateway:
         with self.store.asking(key, patience=self.policy.patience):
             if reply := self._stored(key):
                 return reply, True
-            self.ledger.abandon(key)
+            if not self._under_way(key):
+                self.ledger.abandon(key)
             self.store.keep(request.images)
             return self._call(key, request), False
 
@@ -149,7 +150,7 @@ class Gateway:
         self, key: str, request: Request, attempt: int, price: Price | None, worst: float | None
     ) -> Reply:
         with self._slots:
-            entry = self.ledger.begin(
+            entry = self._resumed(key) or self.ledger.begin(
                 key=key,
                 purpose=request.purpose,
                 provider=self.client.provider,
@@ -188,6 +189,14 @@ class Gateway:
             entry, outcome="answered", usd=usd, seconds=seconds, status=200, **_counts(reply.usage)
         )
         return reply
+
+    def _under_way(self, key: str) -> bool:
+        """Whether the client has submitted this request before, and can go on with it."""
+        holds: Callable[[str], bool] | None = getattr(self.client, "holds", None)
+        return holds is not None and holds(key)
+
+    def _resumed(self, key: str) -> Entry | None:
+        return self.ledger.resume(key) if self._under_way(key) else None
 
     def _price(self, model: str) -> Price | None:
         return self.prices.find(model) or (FREE if self.client.local else None)

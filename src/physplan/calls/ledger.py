@@ -171,6 +171,13 @@ class Ledger:
         for entry in self._open(key):
             self.end(entry, outcome="lost")
 
+    def resume(self, key: str) -> Entry | None:
+        """The attempt whose job is still under way at the server: its reservation stands for the rest too."""
+        left = [
+            one for one in self.entries() if one.key == key and one.outcome in ("open", "unknown", "lost")
+        ]
+        return left[-1] if left else None
+
     def _open(self, key: str) -> list[Entry]:
         return [entry for entry in self.entries() if entry.key == key and entry.outcome == "open"]
 
@@ -198,7 +205,7 @@ class Ledger:
         if entry.usd is None:
             raise BudgetExceeded(
                 f"No price is known for the model {entry.model}, so the budget cannot be kept: add the model "
-                "to a price table (--prices FILE), or leave out the budget."
+                "to a price table (--set runtime.prices=FILE), or leave out the budget."
             )
         committed = sum(known.usd or 0.0 for known in self._entries.values())
         in_flight = sum(self._entries[id].usd or 0.0 for id in self._in_flight)

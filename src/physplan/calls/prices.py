@@ -29,6 +29,7 @@ class Price:
     output: float
     image: Mapping[str, float] = field(default_factory=dict)
     image_tokens: int = 4096
+    second: float | None = None  # USD per second of generated video
 
     def cost(self, usage: Usage, *, size: str = "1K") -> float:
         tokens = usage.input_tokens * self.input + usage.output_tokens * self.output
@@ -36,6 +37,8 @@ class Price:
 
     def worst_case(self, request: Request) -> float:
         """An upper bound before the call: a token is at least one byte, and every output token is used."""
+        if request.output == "video":
+            return float(request.options["seconds"]) * (self.second or 0.0)
         schema = json.dumps(request.schema) if request.schema else ""
         text = len((request.system + request.text + schema).encode())
         usage = Usage(
@@ -77,7 +80,7 @@ class PriceTable:
         except TypeError:
             raise PhysPlanError(
                 f"{extra}: a price has the fields input and output (USD per million tokens) and, for image "
-                "models, image (USD by size) and image_tokens."
+                "models, image (USD by size) and image_tokens; for video models, second (USD)."
             ) from None
 
 
@@ -100,6 +103,7 @@ def _is_price(fields: Any) -> bool:
         fields["input"],
         fields["output"],
         fields.get("image_tokens", 0),
+        fields.get("second", 0),
         *fields.get("image", {}).values(),
     ]
     return all(isinstance(n, int | float) and not isinstance(n, bool) and 0 <= n < 1e6 for n in numbers)

@@ -39,8 +39,10 @@ class Request:
     temperature: float | None = 0.0
     seed: int | None = None
     max_output_tokens: int = 8192
-    output: Literal["text", "image"] = "text"
-    options: Mapping[str, str] = field(default_factory=dict)  # for images: aspect_ratio, image_size
+    output: Literal["text", "image", "video"] = "text"
+    options: Mapping[str, str] = field(
+        default_factory=dict
+    )  # images: aspect_ratio, image_size; video: seconds
 
     def identity(self) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""The kinds of servers that are called: client, own address, key. A new one is an entry here and a client."""
+"""The kinds of servers that are called: client, own address, key. Packages register theirs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from physplan.calls.addresses import check_url, is_local, is_loopback
 from physplan.calls.protocol import Client
-from physplan.calls.secrets import load_secret, need_secret
+from physplan.calls.secrets import Secret, load_secret, need_secret
 from physplan.errors import PhysPlanError
-from physplan.registry import did_you_mean
+from physplan.registry import Registry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +24,7 @@ class Provider:
     url_variable: str
     keys: tuple[str, ...]
     service: str
+    module: str = ""  # of its library, which the extra of its name brings
     keyless: bool = False
 
     @property
@@ -33,6 +34,13 @@ class Provider:
 
     def connect(self, base_url: str | None, allow_hosts: Iterable[str]) -> Client:
         """The client of a server, with the key where one is found; without one where none is needed."""
+        url, key = self.admitted(base_url, allow_hosts)
+        module, _, kind = self.client.partition(":")
+        client: Client = getattr(importlib.import_module(module), kind)(key, base_url=url)
+        return client
+
+    def admitted(self, base_url: str | None, allow_hosts: Iterable[str]) -> tuple[str, Secret | None]:
+        """The address that is asked and the key that it may be sent."""
         url = base_url or self.chosen_url or self.url
         check_url(url)
         key = load_secret(*self.keys)
@@ -40,9 +48,7 @@ class Provider:
             key = need_secret(*self.keys, service=self.service)
         if key is not None:
             self.require_consent(url, allow_hosts)
-        module, _, kind = self.client.partition(":")
-        client: Client = getattr(importlib.import_module(module), kind)(key, base_url=url)
-        return client
+        return url, key
 
     def require_consent(self, url: str, allow_hosts: Iterable[str]) -> None:
         """A key goes to its provider, to this machine and to whom the user named; to nobody a file names."""
@@ -54,31 +60,13 @@ class Provider:
             return
         raise PhysPlanError(
             f"Your {self.name} key would be sent to {host}, which is neither {own} nor this machine: add "
-            f"--allow-host {host} (in Python: allow_hosts) if you trust it. A config file cannot say it."
+            f"--allow-host {host} (in Python: allow_hosts) if you trust it. Files cannot say it."
         )
 
 
-GEMINI = Provider(
-    name="gemini",
-    client="physplan.calls.clients.gemini:GeminiClient",
-    url="https://generativelanguage.googleapis.com/",
-    url_variable="GOOGLE_GEMINI_BASE_URL",
-    keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    service="Gemini",
-)
-OPENAI = Provider(
-    name="openai",
-    client="physplan.calls.clients.openai:OpenAIClient",
-    url="https://api.openai.com/v1",
-    url_variable="OPENAI_BASE_URL",
-    keys=("OPENAI_API_KEY",),
-    service="This server",
-    keyless=True,
-)
-PROVIDERS = {provider.name: provider for provider in (GEMINI, OPENAI)}
+PROVIDERS = Registry("provider", {}, group="providers")
 
 
 def find_provider(name: str) -> Provider:
-    if name not in PROVIDERS:
-        raise PhysPlanError(f"There is no provider called {name!r}. {did_you_mean(name, PROVIDERS)}")
-    return PROVIDERS[name]
+    found: Provider = PROVIDERS.load(name)
+    return found

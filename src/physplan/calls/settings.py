@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from physplan.calls.clients.offline import OfflineClient
 from physplan.calls.gateway import CallPolicy, CallRecord, Gateway
 from physplan.calls.ledger import Ledger
+from physplan.calls.offline import OfflineClient
 from physplan.calls.prices import PriceTable
+from physplan.calls.protocol import Client
 from physplan.calls.providers import find_provider
 from physplan.calls.store import AnswerStore
 from physplan.errors import PhysPlanError
@@ -39,6 +40,13 @@ class CallSettings:
 
 def connect(provider: str, settings: CallSettings) -> Gateway:
     """A gateway to a provider. Keys come from the environment or a secret file; offline none is needed."""
+    called, allowed = find_provider(provider), settings.allow_hosts
+    offline = OfflineClient(provider) if settings.offline else None
+    return gateway_of(offline or called.connect(settings.base_url, allowed), settings)
+
+
+def gateway_of(client: Client, settings: CallSettings, *, prices: PriceTable | None = None) -> Gateway:
+    """A gateway to a client that is there, with the store, the ledger and the budgets of the settings."""
     folder = Path(settings.folder) if settings.folder is not None else None
     total = None
     if settings.total_ledger is not None:
@@ -47,13 +55,11 @@ def connect(provider: str, settings: CallSettings) -> Gateway:
         raise PhysPlanError(
             "A budget for several runs needs the ledger that they share: runtime.total_ledger."
         )
-    called, allowed = find_provider(provider), settings.allow_hosts
-    offline = OfflineClient(provider) if settings.offline else None
     return Gateway(
-        offline or called.connect(settings.base_url, allowed),
+        client,
         store=AnswerStore(folder) if folder else None,
         ledger=Ledger(folder / LEDGER if folder else None, budget=settings.budget, total=total),
-        prices=PriceTable.load(settings.prices),
+        prices=prices or PriceTable.load(settings.prices),
         policy=settings.policy,
         on_call=settings.on_call,
     )

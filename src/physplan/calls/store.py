@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import re
-import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -25,7 +24,7 @@ from filelock import FileLock, Timeout
 
 from physplan.calls.protocol import IMAGE_TYPES, ImagePart, Reply, Request, Usage
 from physplan.errors import PhysPlanError
-from physplan.files import TEMPORARY
+from physplan.files import write_atomic
 from physplan.foreign import inside, read_file
 
 VERSION = 1
@@ -146,9 +145,7 @@ class AnswerStore:
         path = self._blob_path(image.digest, image.media_type)
         if not path.exists() or path.stat().st_size != len(image.data):
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f"{TEMPORARY}{uuid.uuid4().hex}")
-            temporary.write_bytes(image.data)
-            temporary.replace(path)
+            write_atomic(path, image.data)  # a kill's leftover goes with the next write of the same file
         return path
 
     @contextmanager

@@ -1,14 +1,20 @@
-"""`physplan doctor`: what this machine has, and which presets can run on it."""
+"""`physplan doctor`: the way to a video on this machine; behind --all what every preset lacks here."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from physplan.cli.ways import Way
 
 _EXAMPLES = """\
 examples:
   physplan doctor
+  physplan doctor --all
   physplan doctor --json
 """
 
@@ -16,11 +22,13 @@ examples:
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "doctor",
-        help="what this machine has, and which presets can run on it",
-        description="Versions, devices, memory, disk; which presets can run, and what the others lack.",
+        help="the way to a video on this machine; --all: what every preset lacks",
+        description="The way to a video on this machine, as commands. --all: versions, devices, memory, disk,"
+        " and for every preset what it needs, costs and lacks here.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--all", action="store_true", help="versions, and what each preset needs and lacks")
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
     parser.set_defaults(run=run)
 
@@ -34,9 +42,47 @@ def run(args: argparse.Namespace) -> int:
         preset["steps"], preset["repeats"] = work(name)
     if args.json:
         print(json.dumps(found, indent=2))
-    else:
+    elif args.all:
         _print(found)
+    else:
+        _print_answer(found)
     return 0
+
+
+def _print_answer(found: dict[str, Any]) -> None:
+    """One screen: the machine in a line, the steps of its way, the other presets in a line each."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from physplan.cli.ways import chosen
+
+    console = Console(highlight=False, soft_wrap=True)
+    gpus = ", ".join(f"{gpu['name']} ({gpu['memory_gb']} GB)" for gpu in found["gpus"]) or "no CUDA GPU"
+    console.print(
+        f"This machine: {found['cpus']} CPUs, {found['memory_gb']} GB of memory, {gpus}, "
+        f"{found['disk']['here_gb']:.0f} GB of disk free"
+    )
+    way = chosen(found)
+    console.print(f"\nThe way here, with {way.have}: the preset {way.preset}")
+    show_way(console, way)
+    console.print("\nOther presets:")
+    for name, preset in found["presets"].items():
+        if name != way.preset:
+            lacks = ", ".join(dict.fromkeys(one["kind"] for one in preset["missing"]))
+            console.print(Text.assemble("  ", (f"{name:11}", "bold"), f"lacks {lacks}" if lacks else "ready"))
+    console.print("\nTo try PhysPlan without a picture of yours: physplan demo")
+    console.print("What each preset needs and costs, and how to get it: physplan doctor --all")
+
+
+def show_way(console: Console, way: Way) -> None:
+    for number, command in enumerate(way.commands, 1):
+        console.print(f"  {number}. {command}", markup=False)
+    console.print(f"  It makes: {way.gives}.")
+    console.print(f"  Download: {way.download}. Money: {way.money}.")
+    console.print(f"  Pictures leave the machine: {way.leaves}.")
+    console.print(f"  Time: {way.time}.")
+    if way.also:
+        console.print(f"  It also needs {way.also}.")
 
 
 def _print(found: dict[str, Any]) -> None:
@@ -67,7 +113,7 @@ def _print(found: dict[str, Any]) -> None:
         console.print(Text.assemble("\n", (name, "bold"), ": ", ready, (f"  {preset['about']}", "dim")))
         console.print(Text(f"  {_cost(preset)}", style="dim"), soft_wrap=True)
         for item in preset["missing"]:
-            line = Text.assemble(f"  - {item['kind']}: {item['what']}", (f"  {item['fix']}", "dim"))
+            line = Text.assemble(f"  - {item['what']}", (f" ({item['fix']})", "dim"))
             console.print(line, soft_wrap=True)
         for told in _terms(preset["terms"]):
             console.print(Text(f"  {told}", style="dim"), soft_wrap=True)
@@ -94,35 +140,53 @@ def _cost(preset: dict[str, Any]) -> str:
     money = "" if usd is None else f"; about {usd:.2f} USD a video" if usd else "; no money"
     steps, repeats = preset["steps"], preset["repeats"]
     guided = f" and at most {repeats} guided repeats" if repeats else ""
-    on_gpu = " (time on a GPU was not measured)" if stages else ""
+    on_gpu = accepted_words(preset["accepted"]) if stages else ""
     time = f"; {steps} steps{guided} a video{on_gpu}" if steps else "; no sampling"
     return f"{card}{beside}{time}{money}"
 
 
+def accepted_words(figures: dict[str, Any] | None) -> str:
+    """Accepted figures of a card like this one, where there are some."""
+    if figures is None:
+        return " (time on a GPU was not measured)"
+    known = {"base_seconds": "{:.0f} s unguided", "repeat_seconds": "{:.1f} s a repeat"}
+    known["memory_gb"] = "{:.1f} GB"
+    words = ", ".join(text.format(figures[name]) for name, text in known.items() if name in figures)
+    return f" (accepted on this card: {words})"
+
+
 def work(name: str) -> tuple[int, int]:
     """What a video takes in time, as far as it is known everywhere: steps, and guided repeats at most."""
+    from physplan.methods import find
     from physplan.pipeline.config_loading import load_config
     from physplan.pipeline.defaults import with_defaults
-    from physplan.pipeline.methods import STORYBOARD, guidance_of
+    from physplan.video.known import is_served
 
     config = with_defaults(load_config(name))
-    steps = 0 if config.method == STORYBOARD else config.video.num_inference_steps or 0
-    schedule = guidance_of(config.method, config).schedule
-    return steps, sum(schedule.at(n) for n in range(steps))
+    method = find(config.method)
+    here = method.samples and not is_served(config.video.model)
+    steps = config.video.sampling.num_inference_steps if here else 0
+    guidance = method.guidance(config)
+    return steps, sum(guidance.schedule.at(n) for n in range(steps)) if guidance else 0
 
 
 def usd(name: str) -> float | None:
     """List price of a video of three events; None where it is not known."""
-    from physplan.calls.outlay import outlay
+    from physplan.calls.cost_estimate import estimate_cost
     from physplan.keyframes.registry import EDITORS
     from physplan.pipeline.config_loading import load_config
+    from physplan.pipeline.defaults import with_defaults
     from physplan.reasoning.registry import REASONERS
+    from physplan.video.known import ServedVideoModel, video_model
 
     config = load_config(name)
     prices: list[float | None] = []
     if config.reasoner.name in REASONERS.callers:
-        prices.append(outlay(REASONERS.load(config.reasoner.name), 3, model=config.reasoner.model).usd)
+        prices.append(estimate_cost(REASONERS.load(config.reasoner.name), 3, model=config.reasoner.model).usd)
     if config.editor.name in EDITORS.callers:
         model, size = (str(config.editor.options[name]) for name in ("model", "image_size"))
-        prices.append(outlay(EDITORS.load(config.editor.name), 3, model=model, size=size).usd)
+        prices.append(estimate_cost(EDITORS.load(config.editor.name), 3, model=model, size=size).usd)
+    video = video_model(config.video.model)
+    if isinstance(video, ServedVideoModel):
+        prices.append(video.estimate(with_defaults(config), 3, conditioned=True).usd)
     return None if None in prices else round(sum(price or 0.0 for price in prices), 2)

@@ -74,7 +74,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--with-base", action="store_true", help="the video model alone too, beside the video in the report"
     )
-    methods = "physplan, sketch, conditioned, storyboard (no video model), base, ... (default: the preset's)"
+    methods = "physplan, guided_sketch, sketch, storyboard, conditioned, base, ... (default: the preset's)"
     parser.add_argument("--method", metavar="NAME", help=methods)
     parser.add_argument("--plan", metavar="FILE", help="use this plan instead of making one")
     parser.add_argument("--keyframes", metavar="DIR", help="use 1.png, 2.png, ... of a folder; needs --plan")
@@ -192,7 +192,7 @@ def default_folder(args: argparse.Namespace) -> Path:
     words = [re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:48].rstrip("-") for word in words]
     seeds = f"seeds{args.seeds.replace(' ', '')}" if args.seeds is not None else f"seed{args.seed or 0}"
     more = [f"attempts{args.attempts}"] if args.attempts > 1 else []
-    return Path("runs") / "-".join([*filter(None, words), args.method or "physplan", seeds, *more])
+    return Path("runs") / "-".join([*filter(None, words), args.method, seeds, *more])
 
 
 def _show_forecast(found: Forecast, pp: PhysPlan, *, videos: int = 1) -> None:
@@ -209,7 +209,7 @@ def _show_forecast(found: Forecast, pp: PhysPlan, *, videos: int = 1) -> None:
     if videos > 1:
         print(f"This for the first of {videos} videos; the others are sampled, decoded and checked, no more.")
     print(f"Memory on {pp.config.runtime.device}: {_memory(found)}.")
-    for lacking in found.missing:
+    for lacking in dict.fromkeys([*found.missing, *found.wanted]):
         print(f"Missing here: {lacking.what} ({lacking.fix}).")
     print("Nothing was done.")
 

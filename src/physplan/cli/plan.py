@@ -1,11 +1,10 @@
-"""`physplan plan`: from a picture and a sentence to a verified plan, and what one does with plans."""
+"""`physplan plan`: `generate` up to the plan, in a file; and what one does with plans."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,15 +13,14 @@ from physplan.errors import PhysPlanError
 from physplan.foreign import plain
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
     from rich.console import Console
 
     from physplan.calls.gateway import CallRecord
     from physplan.graph import EventChain
     from physplan.keyframes import Keyframe
     from physplan.pipeline import Config
-    from physplan.pipeline.backends import Backends
-    from physplan.reasoning.record import Step
+    from physplan.pipeline.run import Run
+    from physplan.reasoning.record import PlanRecord, Step
 
 EXAMPLES = """
 examples:
@@ -31,25 +29,25 @@ examples:
   physplan plan --image ice.png --prompt "..." --sketch sketch.mp4 --sketch sketch.png   # and see it move
   physplan plan --image ice.png --prompt "..." --preset paper --budget 0.10 -o plan.json
   physplan plan --image ice.png --prompt "..." --preset open --base-url http://localhost:8000/v1 -o plan.json
-  physplan plan --image ice.png --prompt "..." --preset paper --offline -o again.json --calls plan.calls
+  physplan plan --image ice.png --prompt "..." --preset paper --set runtime.offline=true --calls plan.calls
   physplan plan --check plan.json -o plan.json     # after editing it by hand
-  physplan plan --stats plans/                     # how often the checks rejected what
 
 Keys come from GEMINI_API_KEY or OPENAI_API_KEY, or from a file that GEMINI_API_KEY_FILE or
 OPENAI_API_KEY_FILE names. Every answer is stored beside the plan (plan.calls/) and never paid for twice:
 after a stop or a crash, run the same command again.
 """
 
-# Options that stand for a field of the config.
-FIELDS = {
-    "frames": "video.num_frames",
-    "model": "reasoner.model",
-    "base_url": "reasoner.base_url",
-    "max_tokens": "reasoner.max_output_tokens",
-    "prices": "runtime.prices",
-    "timeout": "runtime.timeout",
-    "at_once": "runtime.at_once",
-    "offline": "runtime.offline",
+# Options of before, and what does their work.
+GONE = {
+    "--stats": "physplan evaluate checks FOLDER",
+    "--ablation": "--method physplan.prompt_derived or --method physplan.full_graph",
+    "--model": "--set reasoner.model=NAME",
+    "--temperature": "--set reasoner.temperature=T",
+    "--max-tokens": "--set reasoner.max_output_tokens=N",
+    "--prices": "--set runtime.prices=FILE",
+    "--timeout": "--set runtime.timeout=S",
+    "--at-once": "--set runtime.at_once=N",
+    "--offline": "--set runtime.offline=true",
 }
 
 
@@ -75,35 +73,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--verbose", action="store_true", help="show what the model was asked and said")
     other = parser.add_argument_group("instead of planning")
     other.add_argument(
-        "--check", metavar="PLAN", help="verify an edited plan and recompute what follows from it"
+        "--check",
+        metavar="PLAN",
+        help="verify an edited plan, recompute what follows",
     )
-    other.add_argument("--stats", metavar="DIR", help="statistics of the checks over all plans in a folder")
     recipe.add_arguments(parser)
     model = parser.add_argument_group("the reasoner")
-    model.add_argument(
-        "--ablation", choices=("prompt-derived", "full-graph"), help="plan as in ablation i or ii"
-    )
-    model.add_argument("--model", metavar="NAME", help="another model than the preset's")
+    model.add_argument("--method", metavar="NAME", help="the method whose plan it is (default: the preset's)")
     model.add_argument("--base-url", metavar="URL", help="another server than the preset's")
-    model.add_argument("--temperature", metavar="T", help="default: 0; none leaves it out")
-    model.add_argument("--max-tokens", type=int, metavar="N", help="per answer (default: 16384)")
     model.add_argument("--no-instructions", action="store_true", help="leave out the keyframe instructions")
-    calls = parser.add_argument_group("calls and their cost")
-    calls.add_argument("--calls", metavar="DIR", help="stored answers and ledger (default: beside the plan)")
-    calls.add_argument("--prices", metavar="FILE", help="prices of models that the bundled table lacks")
-    calls.add_argument("--timeout", type=float, metavar="S", help="limit per call (default: 120)")
-    calls.add_argument("--at-once", type=int, metavar="N", help="most calls at a time (default: 4)")
-    calls.add_argument(
-        "--offline", action="store_true", default=None, help="replay from stored answers, without any call"
-    )
+    model.add_argument("--calls", metavar="DIR", help="stored answers and ledger (default: beside the plan)")
+    recipe.refuse_options(parser, GONE)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.stats:
-        return _stats(args.stats)
     if args.check:
-        return _check(Path(args.check), args.output)
+        return _check(args)
     if not args.image or args.prompt is None:
         raise PhysPlanError(
             "A plan needs --image FILE and --prompt TEXT (physplan plan --help shows examples)."
@@ -112,16 +98,34 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> int:
-    from physplan.files import write_json
     from physplan.graph import GraphError
-    from physplan.pipeline.backends import Backends
-    from physplan.pipeline.planning import make_plan
     from physplan.pipeline.requirements import require_to_plan
-    from physplan.pipeline.sketches import check_sketch_name
     from physplan.reasoning import PlanRecord
-    from physplan.reasoning.picture import Picture
-    from physplan.reasoning.planner import check_frames, check_prompt
-    from physplan.video.fit import fit_picture
+
+    output, sketches = _outputs(args)
+    calls = Path(args.calls or output.with_suffix(".calls"))
+    run = _prepared(args, output)
+    if not calls.exists():  # stored answers may be enough
+        require_to_plan(run.config, drawn=bool(sketches))
+    record = PlanRecord()
+    try:
+        chain = _chain(args, run, calls, record)
+    except (PhysPlanError, GraphError) as error:
+        _keep_unfinished(record, error, output, calls)
+        raise
+    chain.save(output)
+    _unfinished(output).unlink(missing_ok=True)
+    _show_chain(chain)
+    if sketches:
+        _sketch(run, chain, sketches, calls, output.with_suffix(".drawings"))
+    _show_cost(calls)
+    print(f"The plan is in {output}. Edit it as you like, then: physplan plan --check {output}")
+    return 0
+
+
+def _outputs(args: argparse.Namespace) -> tuple[Path, list[Path]]:
+    """Where the plan and its sketches go; they can be written there."""
+    from physplan.pipeline.sketches import check_sketch_name
 
     output = Path(args.output or "plan.json")
     sketches = [check_sketch_name(Path(name)) for name in args.sketch]
@@ -132,53 +136,56 @@ def _plan(args: argparse.Namespace) -> int:
             "A sketch needs keyframes, and these their instructions: give --sketch or "
             "--no-instructions, not both."
         )
-    picture, prompt = Picture.open(args.image), check_prompt(args.prompt)
+    return output, sketches
+
+
+def _prepared(args: argparse.Namespace, output: Path) -> Run:
+    """The run of `generate` with these options, of which no more than the plan is made; it has no folder."""
+    from physplan.pipeline.backends import Backends
+    from physplan.pipeline.run import prepare_run
+    from physplan.runs import RunFolder
+
     config = _config(args)
-    video = config.video
-    check_frames(video.num_frames or 0)
-    frame, _ = fit_picture(picture.image, width=video.width or 0, height=video.height or 0, mode=video.fit)
-    calls = Path(args.calls or output.with_suffix(".calls"))
-    unfinished = output.with_suffix(".unfinished.json")
-    if not calls.exists():  # stored answers may be enough
-        require_to_plan(config, drawn=bool(sketches))
-    record, backends = PlanRecord(), Backends(config)
-    try:
-        chain = make_plan(
-            config,
-            backends,
-            frame,
-            prompt,
-            calls=calls,
-            instructions=not args.no_instructions,
-            record=record,
-            on_step=_show_step,
-            on_call=_show_call if args.verbose else None,
-        )
-    except (PhysPlanError, GraphError) as error:
-        if record.reasoner:  # planning had begun
-            write_json(unfinished, record.to_json(str(error)))
-            _show_cost(calls)
-            print(f"What there is so far is in {unfinished}.", file=sys.stderr)
-        raise
-    chain.save(output)
-    unfinished.unlink(missing_ok=True)
-    _show_chain(chain)
-    if sketches:
-        _sketch(config, backends, frame, chain, sketches, calls, output.with_suffix(".drawings"))
-    _show_cost(calls)
-    print(f"The plan is in {output}. Edit it as you like, then: physplan plan --check {output}")
-    return 0
+    return prepare_run(
+        RunFolder(output.with_suffix("")),
+        config,
+        Backends(config),
+        image=args.image,
+        prompt=args.prompt,
+        method=args.method,
+    )
 
 
-def _sketch(
-    config: Config,
-    backends: Backends,
-    frame: Image,
-    chain: EventChain,
-    paths: list[Path],
-    calls: Path,
-    store: Path,
-) -> None:
+def _chain(args: argparse.Namespace, run: Run, calls: Path, record: PlanRecord) -> EventChain:
+    from physplan.pipeline.planning import make_plan
+
+    return make_plan(
+        run.config,
+        run.backends,
+        run.frame,
+        run.inputs.prompt,
+        calls=calls,
+        instructions=not args.no_instructions,
+        record=record,
+        on_step=_show_step,
+        on_call=_show_call if args.verbose else None,
+    )
+
+
+def _keep_unfinished(record: PlanRecord, error: Exception, output: Path, calls: Path) -> None:
+    from physplan.files import write_json
+
+    if record.reasoner:  # planning had begun
+        write_json(_unfinished(output), record.to_json(str(error)))
+        _show_cost(calls)
+        print(f"What there is so far is in {_unfinished(output)}.", file=sys.stderr)
+
+
+def _unfinished(output: Path) -> Path:
+    return output.with_suffix(".unfinished.json")
+
+
+def _sketch(run: Run, chain: EventChain, paths: list[Path], calls: Path, store: Path) -> None:
     """Drawings are stored, as answers are: a second call draws and pays for nothing."""
     from physplan.pipeline.sketches import draw_sketch, save_sketch
 
@@ -186,12 +193,12 @@ def _sketch(
         print(plain(keyframe.report()), file=sys.stderr, flush=True)
 
     sketch, keyframes = draw_sketch(
-        config, backends, frame, chain, calls=calls, store=store, on_keyframe=tell
+        run.config, run.backends, run.frame, chain, calls=calls, store=store, on_keyframe=tell
     )
     for note in sketch.notes:
         print(f"note: {plain(note)}")
     for path in paths:
-        save_sketch(path, sketch, chain, frame, keyframes, fps=config.video.fps or 8)
+        save_sketch(path, sketch, chain, run.frame, keyframes, fps=run.config.video.clip.fps)
         print(f"The plan in motion is {plain(path)}.")
 
 
@@ -201,28 +208,10 @@ def _config(args: argparse.Namespace) -> Config:
     from physplan.pipeline.config_loading import load_config
     from physplan.pipeline.defaults import with_defaults
 
-    changes = recipe.overrides(args, **FIELDS)
-    if args.temperature is not None:
-        changes["reasoner.temperature"] = _temperature(args.temperature)
+    changes = recipe.overrides(args, frames="video.num_frames", base_url="reasoner.base_url")
     if args.base_url is not None:  # typed here, unlike an address in a config file: a yes to its host
         changes["runtime.allow_hosts"] = [*(args.allow_host or []), check_url(args.base_url)]
-    config = load_config(recipe.source(args), changes)
-    if args.ablation:
-        name = f"{config.reasoner.name}-{args.ablation}"
-        config = replace(config, reasoner=replace(config.reasoner, name=name))
-    return with_defaults(config)
-
-
-def _temperature(text: str) -> float | None:
-    if text == "none":
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 2:
-        raise PhysPlanError("--temperature takes a number from 0 to 2, or none.")
-    return value
+    return with_defaults(load_config(recipe.source(args), changes))
 
 
 def _check_output(path: Path) -> None:
@@ -237,37 +226,44 @@ def _check_output(path: Path) -> None:
         raise PhysPlanError(f"{path.parent} cannot be written to: choose another place with -o.")
 
 
-def _check(path: Path, output: str | None) -> int:
-    from physplan.reasoning.recheck import recheck
+def _check(args: argparse.Namespace) -> int:
+    """With --image the preset's reasoner rewrites outdated instructions, else rules do."""
+    from physplan.reasoning.recheck import read_edited, renew
 
-    chain, notes = recheck(path)
+    chain, notes = read_edited(args.check)
+    if args.image:
+        chain, rewritten = _renew(args, chain)
+        notes = [*notes, *rewritten]
+    else:
+        chain, notes = renew(chain, notes)
     _show_chain(chain)
     for note in notes:
         print(plain(note))
-    if output:
-        _check_output(Path(output))
-        chain.save(output)
-        print(f"The plan is valid; it is in {output}, with graphs, net edits and anchors computed anew.")
+    if args.output:
+        _check_output(Path(args.output))
+        chain.save(args.output)
+        print(f"The plan is valid; it is in {args.output}, with everything that follows from its edits.")
     else:
-        print("The plan is valid. To save it with everything computed anew, add -o FILE.")
+        print("The plan is valid. To save it with everything that follows from its edits, add -o FILE.")
     return 0
 
 
-def _stats(folder: str) -> int:
-    from rich.table import Table
+def _renew(args: argparse.Namespace, chain: EventChain) -> tuple[EventChain, list[str]]:
+    from physplan.pipeline.backends import Backends
+    from physplan.pipeline.planning import renew_plan
+    from physplan.reasoning.picture import Picture
+    from physplan.video.fit import fit_picture
 
-    from physplan.reasoning.stats import statistics
-
-    result = statistics(folder)
-    table = Table("Statistic", "Value (%)", title=f"{result.edit_sets} edit sets of {result.plans} plans")
-    for row in result.table():
-        table.add_row(*row)
-    _console().print(table)
-    if result.malformed:
-        print(f"{result.malformed} answers could not be read as edits; no check applies to them.")
-    for path in result.skipped:
-        print(f"{plain(path)} cannot be read and is not counted.", file=sys.stderr)
-    return 0
+    config = _config(args)
+    size = {"width": config.video.clip.width, "height": config.video.clip.height}
+    frame, _ = fit_picture(Picture.open(args.image).image, mode=config.video.fit, **size)
+    calls = Path(args.calls or Path(args.output or args.check).with_suffix(".calls"))
+    on_call = _show_call if args.verbose else None
+    made = renew_plan(
+        config, Backends(config), frame, chain, calls=calls, on_step=_show_step, on_call=on_call
+    )
+    _show_cost(calls)
+    return made
 
 
 def _show_chain(chain: EventChain) -> None:
@@ -276,7 +272,8 @@ def _show_chain(chain: EventChain) -> None:
     _console().print(plan_table(chain))
     for index, event in enumerate(chain.events, start=1):
         if event.instruction:
-            print(f"keyframe {index}: {plain(event.instruction)}")
+            whose = ", in your words" if event.by_user else ""
+            print(f"keyframe {index}{whose}: {plain(event.instruction)}")
 
 
 def _console() -> Console:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from physplan.errors import PhysPlanError
@@ -10,7 +11,7 @@ from physplan.errors import PhysPlanError
 
 def add_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("the recipe")
-    known = "sandbox (default), storyboard, home, desk, open, paper, best"
+    known = "sandbox (default), storyboard, cloud, home, desk, open, paper, best"
     group.add_argument("--preset", metavar="NAME", help=known)
     group.add_argument(
         "--config", metavar="FILE", help="a YAML or TOML file; its `preset:` is what it changes"
@@ -43,3 +44,24 @@ def overrides(args: argparse.Namespace, **fields: str) -> dict[str, Any]:
         if (value := getattr(args, option)) is not None:
             found[field] = value
     return found
+
+
+class _Refused(argparse.Action):
+    """An option of before: its sentence names what does its work."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        option = self.option_strings[0]
+        raise PhysPlanError(f"{option} is no option of {parser.prog} any more: use {self.metavar}.")
+
+
+def refuse_options(parser: argparse.ArgumentParser, gone: Mapping[str, str]) -> None:
+    """`gone` maps options of before to what replaces them."""
+    for option, instead in gone.items():
+        parser.add_argument(
+            option,
+            nargs="?",
+            action=_Refused,
+            metavar=instead,
+            help=argparse.SUPPRESS,
+            dest=argparse.SUPPRESS,
+        )

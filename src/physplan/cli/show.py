@@ -67,11 +67,9 @@ def run(args: argparse.Namespace) -> int:
     from physplan.foreign import plain
     from physplan.pipeline.sketches import check_sketch_name
     from physplan.runs import layout
-    from physplan.video.opened import is_video
+    from physplan.video.untrusted_video import is_video
 
-    for output in args.output:
-        if Path(output).suffix.lower() not in _SUFFIXES:
-            raise PhysPlanError(f"{output}: name a picture that ends in {', '.join(_SUFFIXES)}")
+    _check_pictures(args.output)
     sketches = [check_sketch_name(Path(name)) for name in args.sketch]
     given = Path(args.plan)
     film = given.is_file() and is_video(given)
@@ -109,6 +107,14 @@ def run(args: argparse.Namespace) -> int:
 
         return make_again(given, args)
     return 0
+
+
+def _check_pictures(outputs: list[str]) -> None:
+    from physplan.errors import PhysPlanError
+
+    for output in outputs:
+        if Path(output).suffix.lower() not in _SUFFIXES:
+            raise PhysPlanError(f"{output}: name a picture that ends in {', '.join(_SUFFIXES)}")
 
 
 def _chain(given: Path, film: bool) -> EventChain | None:

@@ -30,7 +30,14 @@ def path_points(moving: Motion) -> tuple[Point, ...]:
     if moving.law == "tip":
         shape, way = motion(moving.o, "tip", angle=90.0), Way(start=(0, 0), end=(1, 1), pivot=(0, 1))
     moments = [moment(shape, way, u, "arrive") for u in times]
-    if LAWS[moving.law].moves and moving.law in ("projectile", "swing", "tip"):
+    if LAWS[moving.law].moves and moving.law in (
+        "projectile",
+        "swing",
+        "tip",
+        "trajectory",
+        "bounce",
+        "flutter",
+    ):
         return _fitted([m.place for m in moments])
     # Along a straight way the path looks the same for every law: distance over time tells them apart.
     return _fitted([(u, 1 - m.progress) for u, m in zip(times, moments, strict=True)])

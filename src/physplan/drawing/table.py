@@ -18,7 +18,7 @@ def plan_table(chain: EventChain) -> RenderableType:
     """The objects of the first frame, then the events: states, rules, edits, when."""
     title = Text(f"“{plain(chain.prompt)}”", style="bold")
     title.append(f"   {chain.num_frames} frames", style="not bold dim")
-    return Group(title, _objects(chain), _events(chain), _net(chain))
+    return Group(title, _objects(chain), _events(chain), _net(chain), *_own_words(chain))
 
 
 def _objects(chain: EventChain) -> Table:
@@ -64,6 +64,15 @@ def _net(chain: EventChain) -> Text:
         f"{len(chain.events[-1].net_edits)} net edits on {len(changed)} objects, {new} new, {gone} gone."
     )
     return text
+
+
+def _own_words(chain: EventChain) -> list[Text]:
+    """The instructions that a person wrote."""
+    return [
+        Text(f"Keyframe {index}, in your words: {plain(event.instruction or '')}")
+        for index, event in enumerate(chain.events, start=1)
+        if event.by_user
+    ]
 
 
 def _edits(edits: tuple[GraphEdit, ...], motions: tuple[Motion, ...]) -> Text:

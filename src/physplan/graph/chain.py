@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from physplan import plugins
+from physplan.graph import editing
 from physplan.graph.apply import apply
 from physplan.graph.checks import check
 from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import Consume, GraphEdit, Spawn, edits_from_json, edits_to_json
-from physplan.graph.errors import InvalidChain, ParseError, RejectedEdits
+from physplan.graph.errors import GraphError, InvalidChain, ParseError, RejectedEdits
+from physplan.graph.instructions import UNKNOWN, USER, Change, Written
 from physplan.graph.json_values import Limits, located, read_integer, read_list, read_object, read_string
 from physplan.graph.motion import Motion, motions_from_json, motions_to_json
 from physplan.graph.moving import check_motion
@@ -22,6 +25,7 @@ from physplan.graph.timing import anchors
 
 SCHEMA_VERSION = 1
 _DERIVED = ("graph", "net_edits", "anchor")
+_WORDS = ("instruction", "instruction_by", "instruction_for")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,23 @@ class Event:
     anchor: int
     instruction: str | None = None
     motion: tuple[Motion, ...] = ()  # how objects get here; what is not named moves as its edits imply
+    written: Written | None = None  # of the instruction: by whom, for which net edits
+
+    @property
+    def by_user(self) -> bool:
+        """Whether the instruction is a person's own."""
+        return bool((self.instruction or "").strip()) and self.written is not None and self.written.by == USER
+
+    @property
+    def outdated(self) -> Change | None:
+        """What changed since the instruction was written; None for a person's own, which stays."""
+        if self.instruction is None or self.by_user:
+            return None
+        return (self.written or Written(UNKNOWN)).change(self.net_edits, self.instruction)
+
+    def instructed(self, text: str, by: str) -> Event:
+        """The event with an instruction for its net edits."""
+        return replace(self, instruction=text, written=Written.to(self.net_edits, text, by))
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {
@@ -46,7 +67,12 @@ class Event:
         }
         if self.motion:
             value["motion"] = motions_to_json(self.motion)
-        return value if self.instruction is None else {**value, "instruction": self.instruction}
+        if self.instruction is not None:
+            value["instruction"] = self.instruction
+            if self.written is not None:
+                value["instruction_by"] = self.written.by
+                value |= {"instruction_for": self.written.binding} if self.written.binding else {}
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +99,10 @@ class EventChain:
         instructions: Sequence[str | None] | None = None,
         motions: Sequence[Sequence[Motion]] | None = None,
     ) -> EventChain:
-        """Check and apply each edit set in turn; raises `RejectedEdits` for the first that fails."""
+        """Check and apply each edit set in turn; raises `RejectedEdits` for the first that fails.
+
+        `instructions` are a person's own words for the keyframes, and stay theirs (`instruction_by`).
+        """
         if not deltas:
             raise InvalidChain("a plan needs at least one event")
         instructions = [None] * len(deltas) if instructions is None else instructions
@@ -98,8 +127,9 @@ class EventChain:
             spawns |= {edit.id: edit for edit in edit_set if isinstance(edit, Spawn)}
             consumed |= {edit.o for edit in edit_set if isinstance(edit, Consume)}
             net = tuple(net_difference(graph, current, spawns))
-            event = Event(delta, tuple(edit_set), current, net, frames[i], instructions[i], tuple(motions[i]))
-            events.append(event)
+            event = Event(delta, tuple(edit_set), current, net, frames[i], motion=tuple(motions[i]))
+            words = instructions[i]
+            events.append(event if words is None else event.instructed(words, USER))
         return cls(prompt, num_frames, graph, tuple(events), dict(provenance or {}))
 
     def verify(self) -> None:
@@ -115,17 +145,40 @@ class EventChain:
             raise InvalidChain(f"schema version {self.schema_version} is not {SCHEMA_VERSION}")
 
     def rebuilt(self) -> EventChain:
-        """The chain with everything that is computed computed again."""
-        return self.build(
+        """The chain with everything that is computed computed again; instructions keep their binding."""
+        chain = self.build(
             prompt=self.prompt,
             num_frames=self.num_frames,
             graph=self.graph,
             deltas=[event.delta for event in self.events],
             edits=[event.edits for event in self.events],
             provenance=self.provenance,
-            instructions=[event.instruction for event in self.events],
             motions=[event.motion for event in self.events],
         )
+        return chain.with_words([(event.instruction, event.written) for event in self.events])
+
+    def with_fraction(self, event: int, fraction: float) -> EventChain:
+        """The chain with another length of one event, verified again (`graph.editing`)."""
+        return editing.with_fraction(self, event, fraction)
+
+    def without_event(self, event: int) -> EventChain:
+        return editing.without_event(self, event)
+
+    def without_edit(self, event: int, edit: GraphEdit | str | int) -> EventChain:
+        return editing.without_edit(self, event, edit)
+
+    def _repr_svg_(self) -> str:
+        """The plan as a picture, for a notebook."""
+        drawn: str = plugins.load("physplan.drawing.notebook:plan_svg")(self)
+        return drawn
+
+    def with_words(self, words: Sequence[tuple[str | None, Written | None]]) -> EventChain:
+        """The chain with these instructions, each with its author and binding."""
+        events = (
+            replace(event, instruction=text, written=written if text is not None else None)
+            for event, (text, written) in zip(self.events, words, strict=True)
+        )
+        return replace(self, events=tuple(events))
 
     @property
     def graphs(self) -> tuple[StateGraph, ...]:
@@ -178,7 +231,7 @@ class EventChain:
         num_frames = read_integer(fields["num_frames"], f"{at}.num_frames")
         graph = StateGraph.from_json(fields["graph"], limits=limits, at=f"{at}.graph")
         entries = [
-            read_object(entry, f"{at}.events[{i}]", ("delta", "edits"), (*_DERIVED, "instruction", "motion"))
+            read_object(entry, f"{at}.events[{i}]", ("delta", "edits"), (*_DERIVED, *_WORDS, "motion"))
             for i, entry in enumerate(read_list(fields["events"], f"{at}.events", limits.max_events))
         ]
         deltas = [
@@ -193,10 +246,7 @@ class EventChain:
             motions_from_json(entry.get("motion", []), limits=limits, at=f"{at}.events[{i}].motion")
             for i, entry in enumerate(entries)
         ]
-        instructions = [entry.get("instruction") for entry in entries]
-        for i, instruction in enumerate(instructions):
-            if instruction is not None:
-                read_string(instruction, f"{at}.events[{i}].instruction", limits.max_text)
+        words = [_words(entry, limits, f"{at}.events[{i}]") for i, entry in enumerate(entries)]
         read_object(provenance := fields.get("provenance", {}), f"{at}.provenance")
         with located(f"{at}.events"):
             chain = cls.build(
@@ -206,9 +256,8 @@ class EventChain:
                 deltas=deltas,
                 edits=edits,
                 provenance=provenance,
-                instructions=instructions,
                 motions=motions,
-            )
+            ).with_words(words)
         if not recompute:
             _compare_derived(chain, entries, limits, at)
         return chain
@@ -226,6 +275,27 @@ class EventChain:
             return cls.from_json(parse_json(text, limits), limits=limits, recompute=recompute)
 
         return parse_file(path, parse, limits)
+
+
+def _words(entry: dict[str, Any], limits: Limits, at: str) -> tuple[str | None, Written | None]:
+    """The instruction of an event, its author and what it is bound to.
+
+    In a plan from before bindings were stored it is bound to the net edits stored beside it.
+    """
+    for name in _WORDS:
+        if entry.get(name) is not None:
+            read_string(entry[name], f"{at}.{name}", limits.max_text)
+    text = entry.get("instruction")
+    if text is None:
+        return None, None
+    by, bound = entry.get("instruction_by") or UNKNOWN, entry.get("instruction_for")
+    if bound is None and "net_edits" in entry:
+        try:
+            stored = edits_from_json(entry["net_edits"], limits=limits, at=f"{at}.net_edits")
+        except GraphError:  # reported by `_compare_derived`, unless it is computed again
+            return text, Written(by)
+        return text, Written.to(stored, text, by)
+    return text, Written(by, bound or "")
 
 
 def _compare_derived(chain: EventChain, entries: list[dict[str, Any]], limits: Limits, at: str) -> None:

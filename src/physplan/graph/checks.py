@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, S
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from physplan.graph.contradictions import contradictions
 from physplan.graph.cycles import find_path
 from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import Consume, GraphEdit, Link, RelationEdit, Spawn, Unlink, Update
@@ -134,6 +135,8 @@ def lineage(proposal: Proposal) -> Iterator[Fault]:
         if isinstance(edit, Spawn):
             if problem := _source_problem(proposal, edit.source):
                 yield index, f"{problem}; name one of: {', '.join(proposal.graph.ids)}"
+            elif (said := _announced_source(proposal, edit.id)) not in (None, edit.source):
+                yield index, f"the delta says that {edit.id} comes from {said}; name that source"
             continue
         for id in dict.fromkeys(edit.targets()):
             if id in proposal.consumed:
@@ -154,8 +157,9 @@ def _source_problem(proposal: Proposal, source: str | None) -> str | None:
 
 
 def consistency(proposal: Proposal) -> Iterator[Fault]:
-    """The edits do not contradict each other, and support and containment stay acyclic."""
+    """The edits contradict neither each other nor the delta's words; support and containment stay acyclic."""
     yield from _set_twice(proposal)
+    yield from _otherwise_in_words(proposal)
     yield from _linked_and_unlinked(proposal)
     yield from _consumed_here(proposal)
     yield from _cycles(proposal)
@@ -172,6 +176,14 @@ def _set_twice(proposal: Proposal) -> Iterator[Fault]:
             first = setter.setdefault((edit.o, edit.key), index)
             if first != index:
                 yield index, f"edits[{first}] already sets {edit.key} of {edit.o}; keep one value"
+
+
+def _otherwise_in_words(proposal: Proposal) -> Iterator[Fault]:
+    states = {change.object: change.state for change in proposal.delta.states} if proposal.delta else {}
+    changes = [
+        (index, edit.o, edit.value) for index, edit in enumerate(proposal.edits) if isinstance(edit, Update)
+    ]
+    yield from contradictions(states, changes)
 
 
 def _linked_and_unlinked(proposal: Proposal) -> Iterator[Fault]:
@@ -234,6 +246,11 @@ def _announced(proposal: Proposal, id: str) -> str | None:
     new_objects = proposal.delta.new_objects() if proposal.delta else ()
     missing = (new for new in new_objects if new.id == id and id not in proposal.ids)
     return next((f"Spawn({new.id} <- {new.source})" for new in missing), None)
+
+
+def _announced_source(proposal: Proposal, id: str) -> str | None:
+    new_objects = proposal.delta.new_objects() if proposal.delta else ()
+    return next((new.source for new in new_objects if new.id == id), None)
 
 
 def _unknown_key(key: str) -> str:

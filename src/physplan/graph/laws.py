@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from physplan.graph.motion import LAWS, Motion
+from physplan.graph.motion import LAWS, Motion, Path
 
 Point = tuple[float, float]  # in heights of the frame, y downwards
 Phase = Literal["change", "arrive", "leave"]  # in both states; only in the later one; only in the earlier one
 
+FLUTTER_TILT = 25.0  # degrees to either side
 SMALLEST_RADIUS = 1e-6  # a thing without extent does not turn as it rolls
 
 
@@ -79,7 +80,27 @@ def _progress(motion: Motion, way: Way, u: float) -> tuple[float, float]:
         speed = motion.number("speed")
         p = speed * u + (1 - speed) * u * u
         return p, motion.number("angle") * p
+    if motion.law == "spin":
+        return u, motion.number("angle") * u
+    if motion.law == "flutter":
+        swings = 2 * math.pi * motion.number("times")
+        return u, FLUTTER_TILT * math.sin(swings * u) * math.sin(math.pi * u)
+    if motion.law == "trajectory":
+        return u, sampled(motion.path, u)[2]
     return u, 0.0
+
+
+def sampled(path: Path, u: float) -> tuple[float, float, float]:
+    """Right, down and degrees of a trajectory at the time u, on straight lines between its samples."""
+    if not path:
+        return 0.0, 0.0, 0.0
+    after = next((i for i, sample in enumerate(path) if sample[0] >= u), len(path) - 1)
+    if after == 0:
+        return path[0][1:]
+    (t0, *start), (t1, *end) = path[after - 1], path[after]
+    share = min(max((u - t0) / max(t1 - t0, 1e-9), 0.0), 1.0)
+    x, y, angle = (a + (b - a) * share for a, b in zip(start, end, strict=True))
+    return x, y, angle
 
 
 def _place(motion: Motion, way: Way, u: float, p: float) -> Point:
@@ -87,6 +108,16 @@ def _place(motion: Motion, way: Way, u: float, p: float) -> Point:
         return way.start if u <= 0 else way.end
     if motion.law == "projectile":
         return _flight(way, u, motion.number("rise"), motion.number("level"))
+    if motion.law == "trajectory":
+        (x, y, _), (x1, y1, _) = sampled(motion.path, u), sampled(motion.path, 1.0)
+        dx, dy = (way.end[k] - way.start[k] for k in (0, 1))
+        return way.start[0] + x + (dx - x1) * u, way.start[1] + y + (dy - y1) * u
+    if motion.law == "bounce":
+        return _bouncing(way, u, motion.number("spring"), round(motion.number("hops")))
+    if motion.law == "flutter":
+        x, y = _between(way, u)
+        across = math.sin(2 * math.pi * motion.number("times") * u) * math.sin(math.pi * u)
+        return x + motion.number("sway") * across, y
     if motion.law == "swing" and way.pivot:
         (radius, start), turn = _arc(way)
         reach = radius + (math.dist(way.pivot, way.end) - radius) * p
@@ -118,6 +149,23 @@ def _flight(way: Way, u: float, rise: float, level: float) -> Point:
     rise = max(rise, -drop)  # it must at least reach its end
     root = math.sqrt(2 * rise) + math.sqrt(max(2 * rise + 2 * drop, 0.0))  # of g, from v^2 = 2 g rise
     return x, y0 - root * math.sqrt(2 * rise) * t + root * root * t * t / 2
+
+
+def _bouncing(way: Way, u: float, spring: float, hops: int) -> Point:
+    """A fall under gravity to the end's height, then hops whose heights shrink by `spring`; x even."""
+    (x0, y0), (x1, y1) = way.start, way.end
+    drop = y1 - y0
+    flights = [1.0] + [2 * spring ** (k / 2) for k in range(1, hops + 1)]  # times, in times of the fall
+    t = u * sum(flights)
+    x = x0 + (x1 - x0) * u
+    for k, lasting in enumerate(flights):
+        if t <= lasting or k == hops:
+            if k == 0:
+                return x, y0 + drop * min(t, 1.0) ** 2
+            height = drop * spring**k
+            return x, y1 - height * (1 - (2 * t / lasting - 1) ** 2)
+        t -= lasting
+    return x, y1
 
 
 def _arc(way: Way) -> tuple[tuple[float, float], float]:

@@ -86,6 +86,8 @@ def _consistency(
             yield f"{id} comes or goes and cannot rest; use grow, spread, pour, fade or shrink"
         elif moved(id, delta, edits):
             yield f"the edits give {id} another place, so it cannot rest; use a law that moves"
+    if law == "trajectory" and not entry.path:
+        yield "a trajectory needs its samples; give `path`, or another law"
     if law == "swing" and pivot_of(id, graph, edits) is None:
         yield f"nothing holds {id} by attachment, so it cannot swing; link it or use another law"
 

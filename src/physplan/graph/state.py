@@ -38,7 +38,7 @@ class Node:
             raise InvalidGraph(f"the source of {self.id} {problem}")
 
     def updated(self, changes: dict[str, str]) -> Node:
-        """The same object with some attributes set anew, as its Updates say; itself when nothing changes."""
+        """The object with the attributes of its Updates; itself when nothing changes."""
         _require_keys(self.id, changes)
         attributes = as_attributes(self.attributes, InvalidGraph)
         merged = attributes.merged(changes)

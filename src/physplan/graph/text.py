@@ -83,7 +83,7 @@ class Attributes(Mapping[str, str]):
             self._values[name] = value
 
     def merged(self, changes: dict[str, str]) -> Attributes:
-        """These attributes with some set anew; `changes` come from edits and are validated already."""
+        """These attributes with some replaced; `changes` come from edits and are validated already."""
         merged = Attributes.__new__(Attributes)
         merged._values = self._values | changes
         return merged

@@ -37,13 +37,19 @@ class Convention:
 
 _ATTRIBUTES = (
     AttributeKey(
-        "material_phase", "phase of the material", ("solid", "softened", "partially melted", "liquid")
+        "material_phase", "phase of the material", ("solid", "softened", "partially melted", "liquid", "gas")
     ),
-    AttributeKey("integrity", "damage that leaves it one object", ("intact", "cracked", "dented", "torn")),
-    AttributeKey("surface", "condition of the outer layer", ("dry", "wet", "frosted", "rusted", "charred")),
+    AttributeKey(
+        "integrity", "damage that leaves it one object", ("intact", "cracked", "dented", "torn", "crushed")
+    ),
+    AttributeKey(
+        "surface", "condition of the outer layer", ("dry", "wet", "frosted", "fogged", "rusted", "charred")
+    ),
     AttributeKey("color", "hue, when only the hue changes", ("green", "brown", "red")),
     AttributeKey("extent", "size", ("small", "large", "spread over most of the tray")),
-    AttributeKey("configuration", "pose or shape", ("upright", "tipped over", "open", "bent", "crumpled")),
+    AttributeKey(
+        "configuration", "pose or shape", ("upright", "tipped over", "open", "closed", "bent", "crumpled")
+    ),
 )
 ATTRIBUTES: Mapping[str, AttributeKey] = MappingProxyType({key.name: key for key in _ATTRIBUTES})
 ATTRIBUTE_KEYS: tuple[str, ...] = tuple(ATTRIBUTES)

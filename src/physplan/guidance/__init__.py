@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING
 from physplan.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from physplan.guidance.ablations import ABLATIONS
     from physplan.guidance.config import GuidanceConfig, MeasureConfig
     from physplan.guidance.guided_video import guide
-    from physplan.guidance.methods import ABLATIONS, FRAME_GUIDANCE, METHODS, PHYSPLAN, method_config
-    from physplan.guidance.objective import Objective, build_objective, register_loss
+    from physplan.guidance.losses import register_loss
+    from physplan.guidance.objective import Objective, build_objective
+    from physplan.guidance.recipes import FRAME_GUIDANCE, GUIDED_SKETCH, PAPER
     from physplan.guidance.records import GuidanceResult, Progress, StepRecord, StopRun, TermRecord
     from physplan.guidance.sampler import guided_sample
     from physplan.guidance.schedule import Schedule
@@ -18,8 +20,10 @@ else:
         {
             "config": "GuidanceConfig MeasureConfig",
             "guided_video": "guide",
-            "methods": "ABLATIONS FRAME_GUIDANCE METHODS PHYSPLAN method_config",
-            "objective": "Objective build_objective register_loss",
+            "ablations": "ABLATIONS",
+            "recipes": "FRAME_GUIDANCE GUIDED_SKETCH PAPER",
+            "losses": "register_loss",
+            "objective": "Objective build_objective",
             "records": "GuidanceResult Progress StepRecord StopRun TermRecord",
             "sampler": "guided_sample",
             "schedule": "Schedule",
@@ -29,8 +33,8 @@ else:
 __all__ = [
     "ABLATIONS",
     "FRAME_GUIDANCE",
-    "METHODS",
-    "PHYSPLAN",
+    "GUIDED_SKETCH",
+    "PAPER",
     "GuidanceConfig",
     "GuidanceResult",
     "MeasureConfig",
@@ -43,6 +47,5 @@ __all__ = [
     "build_objective",
     "guide",
     "guided_sample",
-    "method_config",
     "register_loss",
 ]

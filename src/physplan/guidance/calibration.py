@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.guidance.occupancy import mask_on_grid, reference_feature, similarity
-from physplan.guidance.targets import encode
+from physplan.guidance.paper.grid import mask_on_grid
+from physplan.guidance.paper.keyframes import encode
+from physplan.guidance.paper.occupancy import reference_feature, similarity
 from physplan.perception.protocol import FeatureEncoder
 
 SURE = 0.95  # the occupancy that half of an object's cells shall reach, and 1 less it elsewhere

@@ -1,7 +1,8 @@
-"""Every object of an event in the preview beside itself in the keyframe: occupancy, instances, matching."""
+"""Every object of an event in the preview beside itself in the keyframe, under the run's settings."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,69 +10,65 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from physplan.graph import EventChain
 from physplan.guidance.config import MeasureConfig
-from physplan.guidance.instances import Instances, find_instances
-from physplan.guidance.matching import Matching, match
-from physplan.guidance.occupancy import logits, similarity
-from physplan.guidance.regions import KeyframeShape, region
-from physplan.guidance.targets import EventTarget
+from physplan.guidance.extensions.lookalikes import lookalikes
+from physplan.guidance.paper.instances import find_instances
+from physplan.guidance.paper.keyframes import EventTarget
+from physplan.guidance.paper.matching import match
+from physplan.guidance.paper.measurement import Comparison
+from physplan.guidance.paper.occupancy import logits, occupancy, similarity
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison:
-    """One object in the preview beside itself in the keyframe."""
+class DetailedComparison(Comparison):
+    """What the settings beyond the paper's need to know of an object as well."""
 
     logits: Tensor  # [h, w], of the preview's occupancy
-    target: Tensor  # [h, w], of the keyframe's
-    preview: Instances
-    keyframe: Instances
-    shape: KeyframeShape  # of the keyframe's instances, at the previews' size
-    matching: Matching
-    spawned: bool
+    target_logits: Tensor  # [h, w], of the keyframe's
+    spawned: bool  # whether the object is not in the first frame
+    area: int  # cells of the mask that its reference is from
 
-    def in_unions(self) -> list[tuple[Tensor, Tensor, Tensor]]:
-        """The occupancy of the preview, of the keyframe, and R_jl = P_j | Q_l, for every matched pair."""
-        now, wanted = self.logits.sigmoid(), self.target.sigmoid()
-        unions = [self.preview.mask(j) | self.keyframe.mask(l) for j, l in self.matching.pairs]
-        return [(now, wanted, self.on_grid(union)) for union in unions]
 
-    def pairs(self) -> list[tuple[Tensor, Tensor]]:
-        return [
-            (self.on_grid(self.preview.mask(j)), self.on_grid(self.keyframe.mask(l)))
-            for j, l in self.matching.pairs
-        ]
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EventKeyframe:
+    """An event's keyframe, and its cells that look like an object without being it."""
 
-    def on_grid(self, mask: NDArray[np.bool_]) -> Tensor:
-        return torch.from_numpy(mask).to(self.logits)
+    target: EventTarget
+    ignored: dict[str, NDArray[np.bool_]]  # [h, w] by object
+    first: Collection[str]  # the objects of the first frame
 
-    def region(self) -> Tensor:
-        """Omega_k of eq. 9 [H, W] at the previews' size."""
-        return self.on_grid(region(self.preview, self.shape, self.matching))
+    @classmethod
+    def of(cls, target: EventTarget, chain: EventChain, config: MeasureConfig) -> EventKeyframe:
+        level, nodes = config.instance_similarity, target.objects if config.ignore_lookalikes else ()
+        ignored = {node: lookalikes(target, node, level) for node in nodes}
+        return cls(target=target, ignored=ignored, first=chain.graph.ids)
 
 
 def compare(
-    target: EventTarget, features: Tensor, config: MeasureConfig, temperature: float
-) -> dict[str, Comparison]:
+    keyframe: EventKeyframe, features: Tensor, config: MeasureConfig
+) -> dict[str, DetailedComparison]:
     """Locate every usable object of the event in the preview's features [C, h, w]."""
-    if not target.objects:
+    objects = keyframe.target.objects
+    if not objects:
         return {}
-    references = torch.stack([known.reference for known in target.objects.values()])
-    similar = similarity(features, references)
+    similar = similarity(features, torch.stack([known.reference for known in objects.values()]))
     found = (similar.detach() > config.instance_similarity).cpu().numpy()
-    preview_logits = logits(similar, threshold=config.threshold, temperature=temperature)
+    eq4 = {"threshold": config.threshold, "temperature": config.temperature}
+    maps, occupied = logits(similar, **eq4), occupancy(similar, **eq4)
     compared = {}
-    for row, (node, known) in enumerate(target.objects.items()):
-        # A consumed object is nowhere in the keyframe: whatever looks like it in the preview is to go.
-        ignored = config.ignore_lookalikes and len(known.instances) > 0
-        seen = found[row] & ~known.lookalikes if ignored else found[row]
-        instances = find_instances(seen, smallest=config.smallest_instance)
-        compared[node] = Comparison(
-            logits=preview_logits[row],
-            target=logits(known.similarity, threshold=config.threshold, temperature=temperature),
+    for row, (node, known) in enumerate(objects.items()):
+        instances = find_instances(found[row] & ~keyframe.ignored.get(node, np.zeros((), dtype=bool)))
+        compared[node] = DetailedComparison(
+            occupancy=occupied[row],
+            target=occupancy(known.similarity, **eq4),
+            logits=maps[row],
+            target_logits=logits(known.similarity, **eq4),
             preview=instances,
             keyframe=known.instances,
             shape=known.shape,
             matching=match(instances, known.instances),
-            spawned=known.spawned,
+            spawned=node not in keyframe.first,
+            area=known.area,
         )
     return compared

@@ -5,45 +5,55 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from physplan.errors import PhysPlanError
 from physplan.graph import Term
+from physplan.guidance.paper.constants import CONSTANTS
 from physplan.guidance.schedule import Schedule
 from physplan.settings import setting
 from physplan.video.frames import WindowMode
 
 GradientMode = Literal["exact", "fused", "direct"]
 CombineAt = Literal["clean", "features"]
-WeightAt = Literal["clean", "noisy", "both"]
-Fill = Literal["occupancy", "log", "feature"]
+Fill = Literal["occupancy", "log", "cells"]
 FillMatched = Literal["none", "spawned", "all"]
 Suppress = Literal["occupancy", "log"]
 Counted = Literal["all", "named"]
 StartAt = Literal["noise", "sketch"]
 KeepIn = Literal["pixels", "latents"]
 Until = Literal["schedule", "satisfied"]
+Keyframes = Literal["raw", "aligned"]
+StepOf = Literal["term", "repeat"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureConfig:
     """How a preview is compared with a keyframe (eqs. 4 to 8)."""
 
-    threshold: float = setting(0.6, "b: the similarity at which a cell is half the object", low=-1, high=1)
-    temperature: float = setting(0.1, "tau: how sharp the occupancy is", above=0, high=100)
-    first_temperature: float | None = setting(
-        None, "tau at the first guided step, falling to `temperature` at the last", above=0, high=100
+    RETIRED: ClassVar[Mapping[str, Any]] = {"first_temperature": None, "smallest_instance": 1}
+
+    threshold: float = setting(
+        CONSTANTS.threshold, "b: the similarity at which a cell is half the object", low=-1, high=1
     )
+    temperature: float = setting(CONSTANTS.temperature, "tau: how sharp the occupancy is", above=0, high=100)
     instance_level: float = setting(
-        0.5, "occupancy above this is an instance; lower also sees the ghost of an object", above=0, below=1
-    )
-    smallest_instance: int = setting(
-        1, "cells; smaller components of a preview are noise", low=1, high=1_000_000
-    )
+        CONSTANTS.instance_level,
+        "occupancy above this is an instance; lower also sees the ghost of an object",
+        above=0, below=1,
+    )  # fmt: skip
     fill: Fill = setting("occupancy", "the count term's form for missing instances")
     fill_matched: FillMatched = setting(
         "none", "objects whose matched instances are filled up to the keyframe as well"
     )
+    filled: float = setting(
+        1.0, "share of the keyframe's occupancy, there or a cell beside, at which an instance is filled",
+        above=0, high=1, later=True,
+    )  # fmt: skip
+    smallest_extra: float = setting(
+        0.0, "of the object's area: a smaller extra instance, or one on the object, is no copy",
+        low=0, high=1, later=True,
+    )  # fmt: skip
     suppress: Suppress = setting("occupancy", "the count term's form for extra instances")
     ignore_lookalikes: bool = setting(
         True, "do not suppress what looks like o in the keyframe as well, without being o"
@@ -63,7 +73,7 @@ class MeasureConfig:
         for name, limit in self.satisfied_by.items():
             if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 <= limit <= 1_000_000:
                 raise PhysPlanError(f"satisfied_by.{name} is {limit!r}: give a number from 0 to 1 000 000.")
-        if self.temperature <= 0 or (self.first_temperature or 1) <= 0:
+        if self.temperature <= 0:
             raise PhysPlanError("The occupancy's temperature must be above 0, for example 0.1.")
         if not 0 < self.instance_level < 1:
             raise PhysPlanError("instance_level must lie between 0 and 1; the paper's is 0.5.")
@@ -83,27 +93,35 @@ class MeasureConfig:
         """At or below this a term is satisfied."""
         return self.satisfied_by.get(term, self.satisfied)
 
-    def temperature_at(self, progress: float) -> float:
-        """tau when the share `progress` of the guided steps is done."""
-        first = self.temperature if self.first_temperature is None else self.first_temperature
-        return first + (self.temperature - first) * progress
-
 
 @dataclass(frozen=True, kw_only=True)
 class GuidanceConfig:
     """How the comparison moves the latent (eq. 10, algorithm 1)."""
 
+    RETIRED: ClassVar[Mapping[str, Any]] = {"weight_at": "clean"}
+
     losses: tuple[str, ...] = setting(("terms",), "'terms', 'whole_frame' and the names of registered losses")
+    keyframes: Keyframes = setting(
+        "raw", "as the editor drew them, or aligned: its shift and tones undone, as in the sketch", later=True
+    )
     keep: bool = setting(False, "also hold what no edit names to the first frame, in all frames")
     keep_in: KeepIn = setting(
-        "pixels", "of keep: a decoded frame in each repeat, or all latents at once, undecoded", later=True
+        "pixels",
+        "of keep: a decoded frame in each repeat; experimental: all latents at once, undecoded",
+        later=True,
     )
     measure: MeasureConfig = setting(factory=MeasureConfig, says="how a preview is compared with a keyframe")
     schedule: Schedule = setting(factory=Schedule.linear, says="guided repeats of each step")
-    step_size: float = setting(3.0, "eta", low=0, high=10_000)
+    step_size: float = setting(CONSTANTS.step_size, "eta", low=0, high=10_000)
+    step_of: StepOf = setting(
+        "term", "eta is the length of each term's step (eq. 10), or of a repeat's, however many terms it has",
+        later=True,
+    )  # fmt: skip
     outside_weight: float = setting(
-        0.2, "lambda: 0 leaves everything outside the regions alone, 1 is unweighted", low=0, high=1
-    )
+        CONSTANTS.outside_weight,
+        "lambda: 0 leaves everything outside the regions alone, 1 is unweighted",
+        low=0, high=1,
+    )  # fmt: skip
     normalise: Literal["term", "whole"] = setting(
         "term", "each term's gradient, or once their sum over the whole latent"
     )
@@ -111,16 +129,13 @@ class GuidanceConfig:
     combine_at: CombineAt = setting(
         "clean", "fused, direct: terms meet at z0, or at the decoded frame (one decoder pass)"
     )
-    weight_at: WeightAt = setting(
-        "clean", "fused: regions weight the gradient before the denoiser, after it, or both"
-    )
     unconditional_grad: bool = setting(True, "whether the unconditional branch carries gradient")
     update: Literal["before", "after"] = setting(
         "before", "time travel: subtract before the reverse step, or after it"
     )
     reevaluate: bool = setting(False, "time travel: predict again at the updated latent for the reverse step")
     noise_order: Literal["own", "frame_guidance"] = setting(
-        "own", "the order in which noise is drawn; `frame_guidance_noise.py`"
+        "own", "the order in which noise is drawn; `extensions/frame_guidance.py`"
     )
     events_per_repeat: int | None = setting(
         None, "None: all; fewer take turns, and time no longer grows with events", low=1, high=1_000
@@ -152,10 +167,11 @@ class GuidanceConfig:
         _one_of(
             gradient=(self.gradient, GradientMode),
             keep_in=(self.keep_in, KeepIn),
+            keyframes=(self.keyframes, Keyframes),
+            step_of=(self.step_of, StepOf),
             start=(self.start, StartAt),
             until=(self.until, Until),
             combine_at=(self.combine_at, CombineAt),
-            weight_at=(self.weight_at, WeightAt),
             normalise=(self.normalise, Literal["term", "whole"]),
             update=(self.update, Literal["before", "after"]),
             noise_order=(self.noise_order, Literal["own", "frame_guidance"]),
@@ -181,10 +197,6 @@ class GuidanceConfig:
                 " gradient to fused",
             ),
             (
-                self.gradient != "fused" and self.weight_at != "clean",
-                f"weight_at {self.weight_at} belongs to gradient fused: set weight_at to clean",
-            ),
-            (
                 direct and not self.unconditional_grad,
                 "gradient direct takes no gradient through the denoiser: leave unconditional_grad on",
             ),
@@ -204,9 +216,9 @@ class GuidanceConfig:
     def with_gradient(self, mode: GradientMode) -> Self:
         """The same method in another gradient mode; settings that belong to the old mode alone go."""
         known: dict[str, dict[str, Any]] = {
-            "exact": {"combine_at": "clean", "weight_at": "clean"},
+            "exact": {"combine_at": "clean"},
             "fused": {},
-            "direct": {"weight_at": "clean", "unconditional_grad": True},
+            "direct": {"unconditional_grad": True},
         }
         return replace(self, gradient=mode, **known[mode])
 

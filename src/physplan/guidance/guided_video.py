@@ -6,18 +6,20 @@ import torch
 
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
-from physplan.guidance.bystanders import KeepBystanders
 from physplan.guidance.config import GuidanceConfig
-from physplan.guidance.frame_guidance_noise import frame_guidance_start
+from physplan.guidance.extensions.bystanders import KeepBystanders
+from physplan.guidance.extensions.frame_guidance import frame_guidance_start
+from physplan.guidance.extensions.still_latents import KeepLatents
 from physplan.guidance.objective import build_objective
-from physplan.guidance.records import GuidanceResult, OnProgress
+from physplan.guidance.paper.keyframes import resize
+from physplan.guidance.records import GuidanceResult, OnProgress, StopRun
+from physplan.guidance.repeat import GuidedRun
 from physplan.guidance.sampler import guided_sample
-from physplan.guidance.still_latents import KeepLatents
-from physplan.guidance.targets import resize
+from physplan.guidance.watch import Watch
 from physplan.perception.evidence import Evidence
 from physplan.perception.protocol import DepthEstimator, FeatureEncoder
 from physplan.video.checkpoint import Checkpoint
-from physplan.video.protocol import Conditioning, VideoModel
+from physplan.video.protocol import Conditioning, DrawsOutcome, VideoModel
 from physplan.video.sampling import Start
 
 
@@ -40,6 +42,51 @@ def guide(
     `generator` is the one `prepare` was given; the same seed gives the same latents. With `config.start`
     "sketch", `start` is the sketch (`physplan.sketch.sampling.sketch_start`), which guidance cannot make.
     """
+    _refuse_unequal(conditioning, chain, config, start)
+    if config.noise_order == "frame_guidance":
+        conditioning = frame_guidance_start(conditioning, generator)
+    guided = any(config.schedule.repeats)
+    if guided and isinstance(model, DrawsOutcome):
+        conditioning = model.undecided(conditioning)
+    objective = build_objective(
+        config.losses if guided else (),
+        chain,
+        evidence,
+        encoder=encoder,
+        depth=depth,
+        size=preview_size(conditioning, config),
+        device=model.device,
+        config=config.measure,
+    )
+    kept = bystanders_of(model, conditioning, chain, evidence, config) if config.keep and guided else None
+    run = GuidedRun(
+        model=model,
+        conditioning=conditioning,
+        objective=objective,
+        anchors=chain.anchors,
+        config=config,
+        generator=generator,
+        bystanders=kept,
+        start=start,
+    )
+    return sample_watched(run, on_progress=on_progress, checkpoint=checkpoint)
+
+
+def sample_watched(
+    run: GuidedRun, *, on_progress: OnProgress | None = None, checkpoint: Checkpoint | None = None
+) -> GuidanceResult:
+    """`guided_sample` with its records; a callback's StopRun ends it with the clean estimate so far."""
+    watch = Watch(run, on_progress=on_progress, checkpoint=checkpoint)
+    try:
+        latents = guided_sample(run, watch)
+    except StopRun:
+        latents, watch.ended = watch.clean, "stopped by request"
+    return watch.result(latents)
+
+
+def _refuse_unequal(
+    conditioning: Conditioning, chain: EventChain, config: GuidanceConfig, start: Start | None
+) -> None:
     if chain.num_frames != conditioning.layout.num_frames:
         raise PhysPlanError(
             f"The plan is for {chain.num_frames} frames, but the video has {conditioning.layout.num_frames}:"
@@ -47,36 +94,12 @@ def guide(
         )
     if (config.start == "sketch") != (start is not None):
         raise PhysPlanError("A start from the sketch needs the sketch: pass it, or set start to noise.")
-    if config.noise_order == "frame_guidance":
-        conditioning = frame_guidance_start(conditioning, generator)
-    guided = any(config.schedule.repeats)
+
+
+def preview_size(conditioning: Conditioning, config: GuidanceConfig) -> tuple[int, int]:
+    """Height and width of decoded previews."""
     small = config.preview_downscale
-    size = (conditioning.height // small, conditioning.width // small)
-    objective = build_objective(
-        config.losses if guided else (),
-        chain,
-        evidence,
-        encoder=encoder,
-        depth=depth,
-        size=size,
-        device=model.device,
-        config=config.measure,
-    )
-    bystanders = (
-        bystanders_of(model, conditioning, chain, evidence, config) if config.keep and guided else None
-    )
-    return guided_sample(
-        model,
-        conditioning,
-        objective=objective,
-        anchors=chain.anchors,
-        config=config,
-        generator=generator,
-        bystanders=bystanders,
-        on_progress=on_progress,
-        checkpoint=checkpoint,
-        start=start,
-    )
+    return conditioning.height // small, conditioning.width // small
 
 
 def bystanders_of(
@@ -87,10 +110,9 @@ def bystanders_of(
     config: GuidanceConfig,
 ) -> KeepBystanders | KeepLatents:
     """What no edit names, held to the first frame: frame by frame, or in all latents at once."""
-    small, layout = config.preview_downscale, conditioning.layout
-    size = (conditioning.height // small, conditioning.width // small)
     if config.keep_in == "pixels":
-        return KeepBystanders(chain, evidence, size=size, device=model.device)
+        return KeepBystanders(chain, evidence, size=preview_size(conditioning, config), device=model.device)
+    layout = conditioning.layout
     grid = (conditioning.latents.shape[-2], conditioning.latents.shape[-1])
     first = resize(evidence.first.image.to(model.device), (conditioning.height, conditioning.width))
     still = model.encode_frames(first.expand(layout.num_frames, -1, -1, -1), layout)

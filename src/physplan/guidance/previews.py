@@ -12,9 +12,9 @@ from torch import Tensor
 
 from physplan.guidance.measurement import Measured
 from physplan.guidance.objective import Objective
+from physplan.guidance.paper.regions import pool
+from physplan.guidance.paper.selection import TermSpec
 from physplan.guidance.records import TermRecord, seconds
-from physplan.guidance.regions import pool
-from physplan.guidance.selection import TermSpec
 from physplan.video.frames import Window
 from physplan.video.protocol import VideoModel
 
@@ -22,7 +22,7 @@ Cotangent = Mapping[str, Tensor]  # a gradient at what an objective has encoded,
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Look:
+class PreviewRequest:
     """A frame to decode, and what it is measured by."""
 
     objective: Objective
@@ -32,9 +32,11 @@ class Look:
     decoded: bool = True  # False: the objective measures the latents themselves
 
 
-def anchors_of(objective: Objective, windows: Mapping[int, Window]) -> list[Look]:
+def anchors_of(objective: Objective, windows: Mapping[int, Window]) -> list[PreviewRequest]:
     """Every event's own frame."""
-    return [Look(objective=objective, event=event, window=window) for event, window in windows.items()]
+    return [
+        PreviewRequest(objective=objective, event=event, window=window) for event, window in windows.items()
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,25 +79,24 @@ class Preview:
         return gradient
 
 
-def look(
+def decode_and_measure(
     model: VideoModel,
     clean: Tensor,
-    at: Look,
+    request: PreviewRequest,
     *,
-    progress: float,
     downscale: int = 1,
     limit: Callable[[str], float] = lambda term: 0.0,
 ) -> Preview:
     """Decode the window's frame from `clean` (detached), and measure it from what the encoder sees."""
-    event, window, objective = at.event, at.window, at.objective
+    event, window, objective = request.event, request.window, request.objective
     latents = clean[:, :, window.latents].clone().requires_grad_()
     begun = seconds(latents.device)
     with torch.enable_grad():
-        frame = model.decode_window(shrink(latents, downscale), window) if at.decoded else latents
+        frame = model.decode_window(shrink(latents, downscale), window) if request.decoded else latents
         decoded = seconds(latents.device)
         encoded = objective.encode(event, frame)
         leaves = {name: tensor.detach().requires_grad_() for name, tensor in encoded.items()}
-        measured = objective.measure(event, leaves, progress)
+        measured = objective.measure(event, leaves)
     size = (latents.shape[-2], latents.shape[-1])
     regions = {m.spec: None if m.region is None else pool(m.region, size) for m in measured}
     active, idle = [], []

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from physplan.guidance.selection import TermSpec
+from physplan.guidance.paper.selection import TermSpec
 
 Stage = Literal["layout", "detail", "unguided"]
 Ended = Literal["finished", "unguided by request", "stopped by request"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from physplan.errors import PhysPlanError
+from physplan.guidance.paper.constants import CONSTANTS, Constants
 from physplan.settings import setting
 
 MOST = 1_000  # steps, and repeats of one
@@ -25,17 +26,23 @@ class Schedule:
             raise PhysPlanError(f"A step cannot be guided {min(self.repeats)} times: use 0 or more repeats.")
 
     @classmethod
-    def linear(cls, *, layout_steps: int = 5, guided_steps: int = 20, repeats: int = 10) -> Self:
-        """Algorithm 1: N_g repeats while n <= n_E, then ceil(N_g (n_L - n + 1) / (n_L - n_E)) down to n_L."""
+    def linear(
+        cls,
+        *,
+        layout_steps: int = CONSTANTS.layout_steps,
+        guided_steps: int = CONSTANTS.guided_steps,
+        repeats: int = CONSTANTS.repeats,
+    ) -> Self:
+        """Algorithm 1's n_E, n_L and N_g."""
         if max(guided_steps, abs(repeats)) > MOST:
             raise PhysPlanError(f"A schedule has at most {MOST} guided steps and {MOST} repeats of each.")
         if not 0 <= layout_steps <= guided_steps:
             raise PhysPlanError(
                 f"layout_steps ({layout_steps}) must lie between 0 and guided_steps ({guided_steps})."
             )
-        detail = guided_steps - layout_steps
-        falling = tuple(-(-repeats * (detail - m) // detail) for m in range(detail))
-        return cls(repeats=(repeats,) * layout_steps + falling, travel=(layout_steps, guided_steps - 1))
+        paper = Constants(layout_steps=layout_steps, guided_steps=guided_steps, repeats=repeats)
+        repeated = tuple(paper.repeats_at(n) for n in range(guided_steps))
+        return cls(repeats=repeated, travel=(layout_steps, guided_steps - 1))
 
     @classmethod
     def unguided(cls) -> Self:

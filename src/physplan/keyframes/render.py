@@ -19,8 +19,7 @@ from physplan.keyframes.store import DrawingStore, drawing_key
 from physplan.perception import DepthEstimator, Segmenter, Sighting, first_frame_evidence, look
 from physplan.pictures import to_tensor
 from physplan.reasoning.picture import Picture
-from physplan.reasoning.planner import keyframe_tasks
-from physplan.reasoning.writer import write_instruction
+from physplan.reasoning.recheck import instruction_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,7 +60,7 @@ def render_keyframes(
 
     `only` names the events, from 0, whose keyframes are wanted, where not all are.
 
-    `first` is what was seen in the first frame, where somebody has looked already.
+    `first` is the evidence of the first frame, where it has been gathered already.
     """
     rules = settings or RenderSettings()
     image = Picture.of(image).image
@@ -82,7 +81,7 @@ def render_keyframes(
     def render(event: int) -> Keyframe:
         request = EditRequest(
             image=image,
-            instruction=instruction_of(chain, event),
+            instruction=instruction_for(chain, event),
             event=event,
             chain=chain,
             first=evidence,
@@ -109,7 +108,7 @@ def judge_keyframes(
     depth: DepthEstimator,
     settings: CheckSettings | None = None,
 ) -> tuple[Keyframe, ...]:
-    """Keyframes of somebody's own are looked at as drawn ones are, but not drawn again."""
+    """Given keyframes are checked like drawn ones, but not drawn again."""
     evidence = first_frame_evidence(chain.graph, first)
     keyframes = []
     for event, image in enumerate(images):
@@ -119,7 +118,7 @@ def judge_keyframes(
             Keyframe(
                 event=event,
                 image=image,
-                instruction=instruction_of(chain, event),
+                instruction=instruction_for(chain, event),
                 attempts=1,
                 check=check,
                 sighting=sighting,
@@ -163,11 +162,6 @@ def _best_drawing(
         check=check,
         sighting=sighting,
     )
-
-
-def instruction_of(chain: EventChain, event: int) -> str:
-    """The plan's instruction; written from the net edits where it has none, as in a plan made by hand."""
-    return chain.events[event].instruction or write_instruction(keyframe_tasks(chain)[event])
 
 
 def _draw(editor: KeyframeEditor, request: EditRequest, drawings: DrawingStore) -> Image.Image:

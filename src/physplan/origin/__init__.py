@@ -1,4 +1,4 @@
-"""Where a video comes from, as its own file says it: settings, plan, versions, hashes; and signed."""
+"""Provenance metadata in a video file: settings, plan, versions, hashes, and signed credentials."""
 
 from physplan.origin.record import Origin, OriginError, read_origin
 

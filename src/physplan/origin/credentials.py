@@ -22,7 +22,7 @@ from physplan.foreign import read_file
 from physplan.origin.certificates import EXTRA, MAX_PEM, Credential
 from physplan.origin.record import Origin
 from physplan.video.marks import MADE_BY_A_MODEL
-from physplan.video.opened import open_video
+from physplan.video.untrusted_video import open_video
 
 State = Literal["valid", "untrusted", "tampered", "none"]
 ASSERTION = "org.physplan.origin"

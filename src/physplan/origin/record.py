@@ -18,7 +18,7 @@ from physplan.graph.errors import GraphError, ParseError
 from physplan.graph.json_values import Limits, read_integer, read_object, read_string
 from physplan.graph.parsing import parse_json
 from physplan.video.marks import DIGITAL_SOURCE_TYPE
-from physplan.video.opened import read_tags
+from physplan.video.untrusted_video import NOT_UTF8, read_tags
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -121,6 +121,10 @@ def read_origin(path: str | os.PathLike[str]) -> Origin:
         raise OriginError(
             f"{os.fspath(path)} does not say how it was made: another program wrote it, or its metadata were "
             "removed on the way."
+        )
+    if text.startswith(NOT_UTF8):
+        raise OriginError(
+            f"What {os.fspath(path)} says of itself is not UTF-8 text: it was damaged or changed on the way."
         )
     return origin_from(text, path)
 

@@ -1,4 +1,4 @@
-"""What the pictures show: masks, depth and features, from frozen networks behind three small protocols."""
+"""Masks, depth and features of pictures, from frozen networks behind three protocols."""
 
 from typing import TYPE_CHECKING
 

@@ -46,7 +46,7 @@ def normalise_depth(depth: Tensor) -> Tensor:
     return (depth - low) / (high - low).clamp_min(1e-6)
 
 
-class Eyes(TypedDict):
+class PerceptionModels(TypedDict):
     """What looks at pictures, as keyword arguments."""
 
     segmenter: Segmenter

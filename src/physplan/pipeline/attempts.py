@@ -1,7 +1,8 @@
 """Several samplings of one plan: runs of their own that take over what does not depend on the seed.
 
 The rule: seeds are tried in order until a video holds; if none does, the highest score is kept, of equal ones
-the first. A video that cannot be checked is not tried again, because nothing could tell which is better.
+the first. A video that cannot be checked is not tried again, because nothing could tell which is better. A
+method that chooses (best_of_n) makes all of them, and keeps the one that `choosing` prefers.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from physplan.files import atomic_path, write_json
+from physplan.pipeline.choosing import preferences
+from physplan.pipeline.config import BestOfNConfig
 from physplan.pipeline.events import OnEvent, RunEvent
 from physplan.pipeline.run import Run, begin
-from physplan.pipeline.stored_stages import Made, Stage, do_stage, key_of, stages_of
+from physplan.pipeline.stage_runner import InMemory, Made, Stage, do_stages, is_done, key_of, stages_of
 from physplan.runs import RunFolder, layout
 from physplan.runs.records import Attempt
 from physplan.runs.verdicts import verdict_of
@@ -31,23 +34,25 @@ def attempted_stages(run: Run) -> tuple[Stage, ...]:
 def _attempted(stage: Stage) -> Stage:
     if stage.name == "latents":
         return replace(stage, make=_attempts)
-    return replace(stage, make=lambda run: take_over(run, stage.name))
+    return replace(stage, make=lambda run, memory: take_over(run, stage.name))
 
 
-def _attempts(run: Run) -> Made:
+def _attempts(run: Run, memory: InMemory) -> Made:
     made: list[Attempt] = []
     for number in range(run.inputs.attempts):
-        made.append(_attempt(run, run.inputs.seed + number, number + 1))
-        if made[-1].verdict not in ("doubtful", "fails"):
+        made.append(_attempt(run, run.inputs.seed + number, number + 1, memory))
+        if not run.method.chooses and made[-1].verdict not in ("doubtful", "fails"):
             break
-    best = max(made, key=lambda one: one.score or 0.0)
+    if (found := preferences(run, [one.seed for one in made])) is not None:
+        made = [replace(one, preference=round(value, 6)) for one, value in zip(made, found, strict=True)]
+    best = max(made, key=lambda one: (one.score or 0.0) if one.preference is None else one.preference)
     path = run.folder / layout.ATTEMPTS
     write_json(path, [asdict(replace(one, chosen=one is best)) for one in made])
     files, notes = take_over(run, "latents")
     return [*files, path], notes
 
 
-def _attempt(run: Run, seed: int, number: int) -> Attempt:
+def _attempt(run: Run, seed: int, number: int, memory: InMemory) -> Attempt:
     from physplan.report import write_report
 
     words = f"attempt {number} of at most {run.inputs.attempts}, seed {seed}"
@@ -55,13 +60,13 @@ def _attempt(run: Run, seed: int, number: int) -> Attempt:
         run,
         folder=RunFolder(run.folder / layout.attempt(seed)),
         inputs=replace(run.inputs, seed=seed, attempts=1),
+        config=replace(run.config, best_of_n=BestOfNConfig()),  # another choice makes no other video
         on_event=through(run.on_event, words, "latents"),
     )
-    with one.folder.opened():
+    with one.folder.locked():
         begin(one, redo=True)
         adopt(one, run.folder)
-        for stage in stages_of(one):
-            do_stage(one, stage)
+        do_stages(one, stages_of(one), memory=memory)
         write_report(one.folder)
     found = verdict_of(one.folder)
     records = [one.folder.record(stage) for stage in OF_THE_SEED]
@@ -97,11 +102,11 @@ def take_over(run: Run, stage: layout.StageName) -> Made:
 def adopt(run: Run, source: RunFolder) -> None:
     """Take over from another run what would come out the same here."""
     for stage in stages_of(run):
-        key, _ = key_of(run, stage)
+        key, sources = key_of(run, stage)
         record = source.record(stage.name)
-        if run.folder.is_done(stage.name, key):
+        if is_done(run, stage, key, sources):
             continue
-        if record is None or record.key != key or record.changed(source.path):
+        if record is None or not is_done(replace(run, folder=source), stage, key, sources):
             return
         for name in record.files:
             _share(source, run.folder, name)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -17,21 +18,34 @@ from physplan.keyframes.registry import EDITORS
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
 from physplan.pipeline.config import Component, Config, ReasonerConfig
 from physplan.pipeline.events import quiet_libraries
-from physplan.pipeline.video_models import video_model
 from physplan.reasoning import Reasoner, make_reasoner
 from physplan.registry import Registry, did_you_mean
+from physplan.video.known import video_model
 
 if TYPE_CHECKING:
     from physplan.keyframes import KeyframeEditor
     from physplan.perception import DepthEstimator, FeatureEncoder, Segmenter
-    from physplan.perception.protocol import Eyes
+    from physplan.perception.protocol import PerceptionModels
     from physplan.video.protocol import VideoModel
 
 OnCall = Callable[[CallRecord], None]
 
 
+@contextmanager
+def cpu_threads(threads: int | None) -> Iterator[None]:
+    """So many threads of torch within this block; None: as many as there are."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 class Backends:
-    """Reasoners and editors that call out are made anew for every run, because each run has its own books."""
+    """Reasoners and editors that call a paid API are created per run, as each run has its own ledger."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -49,7 +63,7 @@ class Backends:
         return self._load(ENCODERS, self.config.perception.encoder)  # type: ignore[no-any-return]
 
     @property
-    def eyes(self) -> Eyes:
+    def perception(self) -> PerceptionModels:
         """What looks at pictures: the segmenter and the depth estimator."""
         return {"segmenter": self.segmenter, "depth": self.depth}
 
@@ -71,7 +85,7 @@ class Backends:
             temperature=wanted.temperature,
             max_output_tokens=wanted.max_output_tokens,
         )
-        return make_reasoner(wanted.name, settings, prompts=wanted.prompts)
+        return make_reasoner(wanted.name, settings, prompts=wanted.prompts, eyes=lambda: self.segmenter)
 
     def editor(self, calls: Path | None) -> KeyframeEditor:
         wanted = self.config.editor
@@ -80,7 +94,10 @@ class Backends:
             settings = self._calls(calls, wanted.base_url)
             return _call(kind.connect, wanted.name, {"settings": settings, **wanted.options})  # type: ignore[no-any-return]
         if "_editor" not in self.__dict__:
-            self._editor = self._load(EDITORS, Component(name=wanted.name, options=wanted.options))
+            options = dict(wanted.options)
+            if "segmenter" in inspect.signature(getattr(kind, "from_pretrained", kind)).parameters:
+                options["segmenter"] = self.segmenter  # an editor that knows the masks of what it draws
+            self._editor = self._load(EDITORS, Component(name=wanted.name, options=options))
         return self._editor  # type: ignore[no-any-return]
 
     def release(self, *names: str) -> None:
@@ -110,7 +127,7 @@ class Backends:
         )
 
     def _load(self, registry: Registry, wanted: Component) -> Any:
-        from physplan.video.loading import DTYPES
+        from physplan.weights import DTYPES
 
         quiet_libraries()
         kind = registry.load(wanted.name)

@@ -9,8 +9,8 @@ from physplan.graph import EventChain
 from physplan.perception import Evidence
 from physplan.pictures import to_tensor
 from physplan.pipeline.run import Run
-from physplan.pipeline.video_models import video_model
 from physplan.verify import Checked, NotChecked, verify_video
+from physplan.video.known import video_model
 
 
 def unchecked(run: Run, chain: EventChain | None) -> str | None:
@@ -19,13 +19,13 @@ def unchecked(run: Run, chain: EventChain | None) -> str | None:
         return "there is no plan to check it against"
     if not any(event.net_edits for event in chain.events):
         return "its plan names no edits that could be looked for"
-    if doubts := video_model(run.config.video.model).doubts(run.picture.image.size):
+    if doubts := video_model(run.config.video.model).warnings(run.picture.image.size):
         return doubts[0]
     return None
 
 
 def check_video(run: Run, chain: EventChain | None, evidence: Evidence | None, frames: Tensor) -> Checked:
-    """Judge frames [F, 3, H, W] as they are in the run's file, with the run's own eyes."""
+    """Judge frames [F, 3, H, W] as they are in the run's file, with the run's own perception."""
     if (reason := unchecked(run, chain)) or chain is None:
         return NotChecked(reason=reason or "")
     try:

@@ -10,14 +10,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+from physplan.errors import PhysPlanError
 from physplan.guidance.config import GuidanceConfig
-from physplan.guidance.methods import FRAME_GUIDANCE
+from physplan.guidance.recipes import FRAME_GUIDANCE, GUIDED_SKETCH, PAPER
 from physplan.keyframes.settings import CheckSettings
-from physplan.runs.layout import StageName
+from physplan.methods.registry import DEFAULT as DEFAULT_METHOD
+from physplan.methods.stages import StageName
 from physplan.settings import setting
 from physplan.video.fit import FitMode
+
+T = TypeVar("T")
 
 
 def decides(
@@ -48,6 +52,10 @@ class ReasonerConfig:
     max_events: int = decides("plan", 7, "of a plan", low=1, high=7)
     retries: int = decides("plan", 3, "of an answer that was refused", low=0, high=20)
     regenerations: int = decides("plan", 2, "of an event whose edits stay refused", low=0, high=20)
+    until: float = decides(
+        "plan", 1.0, "share of the video that the plan spans; what follows shows its end", above=0, high=1,
+        later=True,
+    )  # fmt: skip
     base_url: str | None = runtime(None, "another server than the reasoner's own")
     prompts: str | None = runtime(None, "a folder of one's own templates; their content is in Inputs")
 
@@ -93,22 +101,48 @@ class WeightFiles:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClipSize:
+    """Of a settled config: what every video has."""
+
+    height: int
+    width: int
+    num_frames: int
+    fps: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplingValues:
+    """Of a settled config whose video model samples here."""
+
+    num_inference_steps: int
+    guidance_scale: float
+    use_dynamic_cfg: bool
+    eta: float
+    dtype: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class VideoConfig:
-    """None stands for the model's own value."""
+    """None stands for the model's own value, which `with_defaults` fills in for `clip` and `sampling`."""
 
     model: str = decides("latents", "sandbox", "sandbox, or a published model: docs/video.md")
     source: str | None = decides("latents", None, "another folder or hub name than the model's own")
     revision: str | None = decides("latents", None, "the hub's commit")
-    files: WeightFiles = decides("latents", WeightFiles(), "weights from single files", later=True)
+    files: WeightFiles = decides(
+        "latents", WeightFiles(), "experimental: weights from single files", later=True
+    )
     dtype: str | None = decides("latents", None, "of the weights", choices=("bf16", "fp16", "fp32"))
     quantisation: str | None = decides(
         "latents",
         None,
-        "of the denoiser's weights: a back end's name or a .gguf file, docs/video.md",
+        "experimental: of the denoiser's weights, a back end's name or a .gguf file: docs/video.md",
         later=True,
     )
     attention: str | None = decides(
-        "latents", None, "the library's back end by name; None: torch chooses, docs/video.md", later=True
+        "latents",
+        None,
+        "experimental: the library's back end by name; None: torch chooses, docs/video.md",
+        later=True,
     )
     height: int | None = decides("plan", None, "pixels", low=1, high=16_384)
     width: int | None = decides("plan", None, "pixels", low=1, high=16_384)
@@ -121,7 +155,38 @@ class VideoConfig:
         "latents", None, "of DDIM: the share of fresh noise in each step", low=0, high=1
     )
     negative_prompt: str = decides("latents", "", "what the video is not to show")
+    prompt: str = decides(
+        "latents",
+        "user",
+        "words for the video model: the user's sentence, the plan's events in order, or both",
+        choices=("user", "plan", "both"),
+        later=True,
+    )
     fps: int | None = decides("latents", None, "frames per second of the file", low=1, high=240)
+    dialect: str | None = decides(
+        "latents",
+        None,
+        "of model server: the protocol that it speaks",
+        choices=("vllm_omni", "sglang", "openrouter", "gemini"),
+        later=True,
+    )
+    base_url: str | None = runtime(None, "of model server: another address than the dialect's own")
+    time_limit: float = runtime(1_800.0, "of model server: seconds of one video", above=0, high=86_400)
+
+    @property
+    def clip(self) -> ClipSize:
+        return _settled(ClipSize, self)
+
+    @property
+    def sampling(self) -> SamplingValues:
+        return _settled(SamplingValues, self)
+
+
+def _settled(kind: type[T], video: VideoConfig) -> T:
+    values = {name: getattr(video, name) for name in kind.__annotations__}
+    if unset := [name for name, value in values.items() if value is None]:
+        raise PhysPlanError(f"video.{unset[0]} of {video.model} has no value: set it, or settle the config.")
+    return kind(**values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +208,16 @@ class ConditionedConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BestOfNConfig:
+    count: int = setting(3, "N: how many videos; `evaluate set` finds that of equal time", low=1, high=100)
+    by: Literal["verdict", "surprise", "judge"] = setting(
+        "verdict", "what chooses; surprise: V-JEPA 2's, judge: the share of the plan that one finds true"
+    )
+    judge: str | None = setting(None, "of by judge: gemini:MODEL, openai:MODEL or server:MODEL@URL")
+    surprise: str | None = setting(None, "of by surprise: another folder or hub name of V-JEPA 2")
+
+
+@dataclass(frozen=True, kw_only=True)
 class RuntimeConfig:
     device: str = runtime(
         "auto",
@@ -150,12 +225,15 @@ class RuntimeConfig:
         pattern=r"auto|cpu|mps|cuda(:\d{1,3})?",
     )
     offload: Literal["none", "model", "group", "disk"] = runtime(
-        "none", "weights off the GPU while they are not used; group: a block at a time, disk: from a file"
+        "none",
+        "weights off the GPU while not used; experimental: group (by blocks), disk (from a file)",
     )
     tiling: bool = runtime(False, "decode in tiles")
     slicing: bool = runtime(False, "decode in slices")
     checkpointing: bool = runtime(True, "recompute in the backward pass: slower, less memory")
-    compile: bool = runtime(False, "compile the denoiser's blocks: slow to begin with, docs/video.md")
+    compile: bool = runtime(
+        False, "experimental: compile the denoiser's blocks, slow to begin with: docs/video.md"
+    )
     keep_encoders: bool = runtime(False, "text and picture encoders after use")
     encoders: Literal["device", "cpu"] = runtime(
         "device", "cpu: words are encoded there, where memory is short"
@@ -164,11 +242,11 @@ class RuntimeConfig:
     local_files_only: bool = runtime(False, "fetch no weights")
     budget: float | None = runtime(None, "USD for all calls of the run", low=0, high=1_000_000)
     total_budget: float | None = runtime(
-        None, "USD for all runs that write into `total_ledger`", low=0, high=1_000_000
+        None, "USD for all runs that write into `total_ledger`; typed only", low=0, high=1_000_000
     )
-    total_ledger: str | None = runtime(None, "a file that several runs share")
-    prices: str | None = runtime(None, "a file with prices that the bundled table lacks")
-    allow_hosts: tuple[str, ...] = runtime((), "may be sent a key; not from a file, see docs/security.md")
+    total_ledger: str | None = runtime(None, "a file that several runs share; typed only")
+    prices: str | None = runtime(None, "a file with prices that the bundled table lacks; typed only")
+    allow_hosts: tuple[str, ...] = runtime((), "may be sent a key; typed only, see docs/security.md")
     offline: bool = runtime(False, "answer from stored calls alone")
     timeout: float = runtime(120.0, "seconds of one call", above=0, high=3_600)
     attempts: int = runtime(5, "of one call", low=1, high=100)
@@ -181,12 +259,13 @@ class Config:
     """`preset` names the recipe this began as."""
 
     preset: str = runtime("sandbox", "the recipe this began as")
-    method: str = runtime("physplan", "where a run names none")
+    method: str = runtime(DEFAULT_METHOD, "where a run names none")
     reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
     editor: EditorConfig = field(default_factory=EditorConfig)
     perception: PerceptionConfig = field(default_factory=PerceptionConfig)
     video: VideoConfig = field(default_factory=VideoConfig)
-    guidance: GuidanceConfig = decides("latents", factory=GuidanceConfig, says="of the method physplan")
+    guidance: GuidanceConfig = decides("latents", PAPER, "of the method physplan and its ablations")
+    guided_sketch: GuidanceConfig = decides("latents", GUIDED_SKETCH, "of guided_sketch and its ablations")
     frame_guidance: GuidanceConfig = decides("latents", FRAME_GUIDANCE, "of the method frame_guidance")
     sketch: SketchConfig = decides(
         "latents", SketchConfig(), "the two clocks of the method sketch", later=True
@@ -194,6 +273,7 @@ class Config:
     conditioned: ConditionedConfig = decides(
         "latents", ConditionedConfig(), "of the method conditioned", later=True
     )
+    best_of_n: BestOfNConfig = decides("latents", BestOfNConfig(), "of the method best_of_n", later=True)
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
 
 
@@ -207,7 +287,7 @@ class Inputs:
     prompts: str | None = decides("plan", None, later=True)  # when prompts were given
     keyframes: str | None = decides("keyframes", None)  # when keyframes were given
     seed: int = decides("latents", 0)
-    method: str = decides("latents", "physplan")
+    method: str = decides("latents", DEFAULT_METHOD)
     attempts: int = decides("latents", 1, later=True)  # at most so many seeds, until the verdict holds
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import reprlib
 import tomllib
 import types
@@ -19,9 +20,11 @@ from physplan import presets
 from physplan.errors import PhysPlanError
 from physplan.foreign import read_file
 from physplan.guidance.schedule import MOST, Schedule
+from physplan.methods.records import recorded_method
 from physplan.pipeline.config import Config, Source
+from physplan.pipeline.consent import refuse_consent
 from physplan.registry import did_you_mean
-from physplan.settings import problem
+from physplan.settings import problem, retired
 
 T = TypeVar("T")
 _NOT_SETTINGS = ("about", "needs")
@@ -43,24 +46,56 @@ def load_config(source: Source, overrides: Mapping[str, Any] | None = None) -> C
         config = _preset(str(source))
     elif Path(source).suffix in (".yaml", ".yml", ".toml"):
         config = _from_mapping(_read_file(Path(source)), str(source))
-        # Whoever wrote the file may also have written where the key goes: the yes is the user's.
-        config = dataclasses.replace(config, runtime=dataclasses.replace(config.runtime, allow_hosts=()))
+        refuse_consent(Config(), config, str(source))
     else:
         raise ConfigError(
             f"There is no preset {str(source)!r}. {did_you_mean(str(source), presets.NAMES)} "
             "A config file ends in .yaml or .toml."
         )
-    for name, value in (overrides or {}).items():
-        config = override(config, name, value)
-    return config
+    return override_all(config, overrides) if overrides else config
 
 
 def override(config: Config, name: str, value: Any) -> Config:
     """The config with one field, such as "video.num_frames", changed."""
-    nested: Any = value
-    for part in reversed(name.split(".")):
-        nested = {part: nested}
+    return override_all(config, {name: value})
+
+
+def override_all(config: Config, changes: Mapping[str, Any]) -> Config:
+    """The config with fields such as "video.num_frames" changed, all at once: their order does not matter."""
+    nested: dict[str, Any] = {}
+    for name, value in changes.items():
+        if name == "guidance.start":
+            raise ConfigError(
+                "guidance.start is no setting any more: --method guided_sketch starts from the sketch."
+            )
+        one: Any = value
+        for part in reversed(name.split(".")):
+            one = {part: one}
+        nested = _merged(nested, one)
     return read(Config, nested, base=config, at="")
+
+
+def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, mapping by mapping; where both have a value, the other's."""
+    both = {
+        key: _merged(one[key], other[key])
+        for key in one.keys() & other.keys()
+        if isinstance(one[key], Mapping) and isinstance(other[key], Mapping)
+    }
+    return {**one, **other, **both}
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2's numbers: 1e-8 is one, which YAML 1.1 reads as text."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)[eE][-+]?\d+$"), list("-+.0123456789")
+)
+
+
+def read_yaml(text: str) -> Any:
+    return yaml.load(text, Loader=_Loader)  # a safe loader
 
 
 def read_assignments(entries: Sequence[str]) -> dict[str, Any]:
@@ -69,9 +104,9 @@ def read_assignments(entries: Sequence[str]) -> dict[str, Any]:
     for entry in entries:
         name, equals, value = entry.partition("=")
         if not equals or not name.strip():
-            raise ConfigError(f"--set takes FIELD=VALUE, such as video.fps=16, not {entry!r}.")
+            raise ConfigError(f"--set takes FIELD=VALUE, such as video.fps=16, not {_shown(entry)}.")
         try:
-            found[name.strip()] = _require_small(yaml.safe_load(value))
+            found[name.strip()] = _require_small(read_yaml(value))
         except (yaml.YAMLError, ValueError, RecursionError):
             raise ConfigError(f"--set {_shown(name)}: {_shown(value)} cannot be read as a value.") from None
     return found
@@ -79,7 +114,8 @@ def read_assignments(entries: Sequence[str]) -> dict[str, Any]:
 
 def _preset(name: str) -> Config:
     settings = {key: value for key, value in presets.recipe(name).items() if key not in _NOT_SETTINGS}
-    return read(Config, settings, base=Config(preset=name), at="")
+    config = read(Config, settings, base=Config(preset=name), at="")
+    return refuse_consent(Config(), config, f"The preset {name}")  # an installed package may bring one
 
 
 def _from_mapping(mapping: Mapping[str, Any], where: str) -> Config:
@@ -100,7 +136,7 @@ def _read_file(path: Path) -> Mapping[str, Any]:
         raise ConfigError(f"The config {path} cannot be read: check the path.") from None
     kind = "TOML" if path.suffix == ".toml" else "YAML"
     try:
-        content = _require_small(tomllib.loads(text) if kind == "TOML" else yaml.safe_load(text))
+        content = _require_small(tomllib.loads(text) if kind == "TOML" else read_yaml(text))
     except (tomllib.TOMLDecodeError, yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{path} is not valid {kind} ({' '.join(str(error).split())[:300]}).") from None
     except RecursionError:
@@ -128,6 +164,8 @@ def read(kind: type[T], value: Any, *, base: T | None = None, at: str) -> T:
     """A dataclass from a mapping; what the mapping leaves out is as in `base`."""
     if not isinstance(value, Mapping):
         raise ConfigError(f"{at} takes settings of its own, not {_shown(value)}.")
+    if kind is Config:
+        value = _in_todays_words(value, base)
     if kind is Schedule and not isinstance(value.get("repeats", 0), list | tuple):
         return _linear(value, at)  # type: ignore[return-value]
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init}  # type: ignore[arg-type]
@@ -136,6 +174,9 @@ def read(kind: type[T], value: Any, *, base: T | None = None, at: str) -> T:
     for name, entry in value.items():
         here = f"{at}.{name}" if at else str(name)
         name = str(name) if name in fields else OLD_NAMES.get(str(name), str(name))
+        if name in retired(kind):
+            _refuse_retired(kind, name, entry, here)
+            continue
         if name not in fields:
             raise ConfigError(f"There is no setting {here}. {did_you_mean(str(name), fields)}")
         changes[name] = _read_value(hints[name], entry, getattr(base, name, None), here)
@@ -146,6 +187,24 @@ def read(kind: type[T], value: Any, *, base: T | None = None, at: str) -> T:
     except TypeError:
         needed = [name for name, f in fields.items() if f.default is f.default_factory is dataclasses.MISSING]
         raise ConfigError(f"{at} needs {' and '.join(needed)}.") from None
+
+
+def _refuse_retired(kind: Any, name: str, value: Any, at: str) -> None:
+    """A setting that is gone may be named with the value that is now the only one."""
+    if value != (only := retired(kind)[name]):
+        raise ConfigError(
+            f"{at} is no setting any more, and {_shown(value)} is not what is done: it is {only}."
+        )
+
+
+def _in_todays_words(value: Mapping[str, Any], base: Any) -> Mapping[str, Any]:
+    """Settings of version 0.1: guidance that starts from the sketch is the method guided_sketch."""
+    guidance = value.get("guidance")
+    if not isinstance(guidance, Mapping) or guidance.get("start") != "sketch":
+        return value
+    rest = {name: entry for name, entry in value.items() if name not in ("guidance", "method")}
+    method = recorded_method(str(value.get("method", getattr(base, "method", ""))), value)
+    return {**rest, "guided_sketch": guidance, "method": method}
 
 
 def _linear(value: Mapping[str, Any], at: str) -> Schedule:

@@ -8,7 +8,7 @@ from physplan import machine
 from physplan.errors import PhysPlanError
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import read, to_plain
-from physplan.pipeline.video_models import video_model
+from physplan.video.known import video_model
 
 
 def with_defaults(config: Config) -> Config:

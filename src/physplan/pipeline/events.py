@@ -10,7 +10,11 @@ from typing import Literal, Protocol
 
 @dataclass(frozen=True, kw_only=True)
 class RunEvent:
-    """`kept`: the stage was done before. `done` and `total` are in the stage's own units."""
+    """What `on_event` receives: a stage began, was `kept` from before, is under way, or is finished.
+
+    `done` and `total` are in the stage's own units (steps of sampling, frames, keyframes); `remaining` is the
+    estimate in seconds, where there is one.
+    """
 
     stage: str
     kind: Literal["started", "kept", "progress", "finished"]

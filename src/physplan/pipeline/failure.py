@@ -1,4 +1,4 @@
-"""Why a run did not end: kept in its folder, shown by its report, gone when the run goes on."""
+"""Why a run did not end: kept in its folder, shown by its report, deleted when the run is resumed."""
 
 from __future__ import annotations
 

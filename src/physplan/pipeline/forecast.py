@@ -6,22 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from physplan.calls.outlay import Outlay, outlay
+from physplan.calls.cost_estimate import CostEstimate, estimate_cost
 from physplan.graph import EventChain
 from physplan.keyframes.registry import EDITORS
 from physplan.machine import Missing
+from physplan.methods import Method
+from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.methods import encodes_clip, guidance_of
 from physplan.pipeline.run import Run, recorded_settings
 from physplan.pipeline.stage_keys import deciding_settings
-from physplan.pipeline.video_models import video_model
 from physplan.presets import PRESETS
+from physplan.reasoning.recheck import to_rewrite
 from physplan.reasoning.registry import REASONERS
 from physplan.runs import layout
+from physplan.video.known import ServedVideoModel, video_model
 
 if TYPE_CHECKING:
-    from physplan.video.memory import GradientMode, MemoryEstimate
+    from physplan.video.memory import MemoryEstimate, MemoryRequest
 
 USUAL_EVENTS = 3
 
@@ -43,6 +45,7 @@ class Forecast:
     memory: MemoryEstimate | None  # of the sampling
     stages: Mapping[str, float] = field(default_factory=dict)  # GB on a GPU, where a preset is used as it is
     missing: tuple[Missing, ...] = ()  # here, of what the run needs
+    wanted: tuple[Missing, ...] = ()  # fetched by the run itself, or a GPU that it can do without
 
     @property
     def calls(self) -> int:
@@ -58,7 +61,7 @@ def forecast(run: Run, *, with_memory: bool = True) -> Forecast:
     """The number of events is known once there is a plan; before that, the usual number is assumed."""
     chain = run.plan or _planned(run)
     events = len(chain.events) if chain else USUAL_EVENTS
-    before = recorded_settings(run.folder) or {}
+    before = recorded_settings(run) or {}
     work = []
     for stage in run.stages:
         wanted = deciding_settings(run.config, run.inputs, stage)
@@ -92,14 +95,14 @@ def _planned(run: Run) -> EventChain | None:
 
 def _work(run: Run, stage: str, events: int, done: bool) -> Work:
     config, video = run.config, run.config.video
-    prices, cost = config.runtime.prices, Outlay()
+    prices, cost = config.runtime.prices, CostEstimate()
     if stage == "plan":
         what = f"a plan of about {events} events, by {config.reasoner.model or config.reasoner.name}"
         if run.plan is not None:
-            what = "the given plan, verified"
+            what, cost = _given_plan(run, run.plan)
         else:
             asked, by = config.reasoner, REASONERS.load(config.reasoner.name)
-            cost = outlay(by, events, model=asked.model, base_url=asked.base_url, prices=prices)
+            cost = estimate_cost(by, events, model=asked.model, base_url=asked.base_url, prices=prices)
     elif stage == "keyframes":
         model = config.editor.options.get("model") or config.editor.options.get("source")
         redraws = config.editor.redraws
@@ -109,19 +112,17 @@ def _work(run: Run, stage: str, events: int, done: bool) -> Work:
         else:
             drawn, by = config.editor, EDITORS.load(config.editor.name)
             size = str(drawn.options.get("image_size", "1K"))
-            cost = outlay(by, events, model=model, base_url=drawn.base_url, prices=prices, size=size)
+            cost = estimate_cost(by, events, model=model, base_url=drawn.base_url, prices=prices, size=size)
     elif stage == "evidence":
         seen = config.perception
         what = f"masks by {seen.segmenter.name} and depth by {seen.depth.name} of {events + 1} pictures"
     elif stage == "latents":
-        steps = video.num_inference_steps or 0
-        repeats = 0
-        if run.steered:
-            guidance = guidance_of(run.inputs.method, config)
-            repeats = sum(guidance.schedule.at(n) for n in range(steps))
-        most = "at most " if run.steered and guidance.until == "satisfied" else ""
+        steps = video.sampling.num_inference_steps
+        guidance = run.guidance
+        repeats = sum(guidance.schedule.at(n) for n in range(steps)) if guidance else 0
+        most = "at most " if guidance and guidance.until == "satisfied" else ""
         what = f"{steps} steps of {video.model} with {most}{repeats} guided repeats, seed {run.inputs.seed}"
-        if run.conditioned:
+        if run.method.conditioned:
             what = f"{steps} steps of {video.model}, given the keyframes, seed {run.inputs.seed}"
         if run.inputs.attempts > 1:
             what += f", at most {run.inputs.attempts} attempts"
@@ -129,10 +130,30 @@ def _work(run: Run, stage: str, events: int, done: bool) -> Work:
         what = "the plan as a crude animation"
     elif stage == "verdict":
         what = "the video held against the plan" if run.planned else "nothing: there is no plan to check by"
+    elif isinstance(model := video_model(video.model), ServedVideoModel):
+        what, cost = model.served_work(run, events)
     else:
         what = f"{video.num_frames} frames of {video.width} x {video.height} at {video.fps} per second"
-    cost = Outlay() if done else cost
+    cost = CostEstimate() if done else cost
     return Work(stage=stage, what=what, done=done, calls=cost.calls, usd=cost.usd)
+
+
+def _given_plan(run: Run, chain: EventChain) -> tuple[str, CostEstimate]:
+    """A given plan is verified; each instruction that is not of its edits is rewritten, maybe by a call."""
+    from physplan.pipeline.requirements import can_reason
+
+    asked, asks = run.config.reasoner, can_reason(run.config)
+    if not (count := to_rewrite(chain, asks=asks)):
+        return "the given plan, verified", CostEstimate()
+    calls_out = getattr(REASONERS.load(asked.name), "calls_out", None) if asks else None
+    by = asked.model or asked.name if calls_out else "rules"
+    what = f"the given plan, verified; instructions rewritten by {by}: {count}"
+    if calls_out is None:
+        return what, CostEstimate()
+    each = replace(calls_out, calls=lambda events: events)
+    return what, each.forecast(
+        count, model=asked.model, base_url=asked.base_url, prices=run.config.runtime.prices
+    )
 
 
 def preset_stages(run: Run) -> Mapping[str, float]:
@@ -143,16 +164,35 @@ def preset_stages(run: Run) -> Mapping[str, float]:
     own = with_defaults(load_config(config.preset))
     same = all(
         getattr(config, part) == getattr(own, part)
-        for part in ("method", "video", "perception", "editor", "guidance", "conditioned")
+        for part in ("method", "video", "perception", "editor", "guidance", "guided_sketch", "conditioned")
     )
     kept = ("keep_models", "encoders", "offload", "checkpointing", "keep_encoders")
     same = same and all(getattr(config.runtime, name) == getattr(own.runtime, name) for name in kept)
     return needs.stages if same else {}
 
 
-def gradient_of(run: Run) -> GradientMode:
-    """Of the run's own method: Frame Guidance passes back through the denoiser whatever `guidance` does."""
-    return guidance_of(run.inputs.method, run.config).gradient if run.steered else "none"
+def memory_request(config: Config, method: Method, events: int) -> MemoryRequest:
+    """What the memory of a sampling depends on, beside the video model."""
+    from physplan.video.memory import MemoryRequest
+
+    video, runtime, clip = config.video, config.runtime, config.video.clip
+    return MemoryRequest(
+        height=clip.height,
+        width=clip.width,
+        num_frames=clip.num_frames,
+        guidance_scale=video.sampling.guidance_scale,
+        gradient_mode=method.gradient(config),
+        anchors=events,
+        keyframes=events if method.conditioned else 0,
+        clip=method.encodes_clip(config),
+        checkpointing=runtime.checkpointing,
+        offload=runtime.offload,
+        tiling=runtime.tiling,
+        quantisation=video.quantisation,
+        attention=video.attention,
+        eta=video.sampling.eta,
+        use_dynamic_cfg=video.sampling.use_dynamic_cfg,
+    )
 
 
 def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None:
@@ -160,15 +200,6 @@ def memory_needed(run: Run, events: int = USUAL_EVENTS) -> MemoryEstimate | None
     if "latents" not in run.stages:
         return None
     video = run.config.video
-    needed = video_model(video.model).memory(
-        video,
-        mode=gradient_of(run),
-        checkpointing=run.config.runtime.checkpointing,
-        events=events,
-        keyframes=events if run.conditioned else 0,
-        offload=run.config.runtime.offload,
-        tiling=run.config.runtime.tiling,
-        clip=encodes_clip(run.inputs.method, run.config),
-    )
+    needed = video_model(video.model).memory(video, memory_request(run.config, run.method, events))
     elsewhere = needed is not None and run.config.runtime.encoders == "cpu"
     return replace(needed, encoders=0) if needed is not None and elsewhere else needed

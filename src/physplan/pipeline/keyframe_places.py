@@ -10,8 +10,8 @@ from torch import Tensor
 from physplan.graph import Event, EventChain
 from physplan.keyframes.check import edited_region
 from physplan.perception import Evidence, KeyframeEvidence
-from physplan.sketch.cast import changes
-from physplan.video.given import GivenFrame
+from physplan.sketch.scene import changes
+from physplan.video.keyframe_conditioning import GivenFrame
 
 
 def frames_to_give(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +14,13 @@ from PIL import Image
 
 from physplan import presets
 from physplan.graph import EventChain
+from physplan.methods.records import recorded_method
 from physplan.origin.local_names import local_names, without_paths
 from physplan.origin.record import TAG, Origin, OriginError, png_of, read_origin
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.consent import FROM_VIDEOS
+from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import OnEvent, silent
 from physplan.pipeline.run import AnyPicture, Run, picture_digest, versions
 from physplan.pipeline.stage_keys import digest, identity, setting_stages
@@ -34,7 +39,7 @@ def origin_of(run: Run, frames: Tensor) -> Origin:
     """What the run's video says of it, from the run's folder."""
     folder = run.folder.path
     plan = layout.load_plan(folder) if run.planned else None
-    return origin_with(run, plan, layout.load_keyframes(folder) if run.guided else None, frames)
+    return origin_with(run, plan, layout.load_keyframes(folder) if run.method.follows_plan else None, frames)
 
 
 def origin_with(
@@ -67,12 +72,13 @@ def write_told(path: Path, frames: Tensor, origin: Origin) -> None:
 
     about = {"method": origin.method, "prompt": origin.prompt, "video": origin.settings["video.model"]}
     metadata = run_metadata(seed=origin.seed, preset=origin.preset, **about)
-    fps = origin.settings["video.fps"] or 8
-    write_video(path, frames, fps=fps, metadata=metadata, tags={TAG: origin.to_text()})
+    write_video(
+        path, frames, fps=origin.settings["video.fps"], metadata=metadata, tags={TAG: origin.to_text()}
+    )
 
 
 def _shown(picture: Image.Image, frame: Image.Image, config: Config) -> Image.Image:
-    """As much of the picture as the video shows: what is cut off is nobody's business."""
+    """As much of the picture as the video shows: what is cut off is left out for privacy."""
     return frame if config.video.fit == "crop" else picture
 
 
@@ -95,7 +101,7 @@ def run_again(
     redo: bool = False,
     on_event: OnEvent = silent,
 ) -> Result:
-    """The run that a video tells of. Its plan is used as it is: nobody is asked for another.
+    """The run that a video tells of. Its plan is used unchanged: no reasoner is called.
 
     `image` and `keyframes` are for what the file does not hold; they must be those of the run.
     """
@@ -107,7 +113,7 @@ def run_again(
         origin.prompt,
         plan=plan_of(origin),
         keyframes=_keyframes_of(origin, keyframes),
-        method=origin.method,
+        method=recorded_method(origin.method, origin.settings),
         seed=origin.seed,
         output_dir=output_dir,
         redo=redo,
@@ -132,7 +138,39 @@ def config_of(origin: Origin, overrides: Mapping[str, Any]) -> Config:
             f"The video was made with files of another machine ({name}: {last[:80]}): say where they are "
             f"with --set {name.split('[')[0]}=FOLDER."
         )
+    usual = dict(_leaves(_plain(base)))
+    untyped = {
+        name: value
+        for name, value in _leaves(divide(told, base)[1])
+        if name not in overrides and usual.get(name) != value
+    }
+    if untyped:
+        options = " ".join(f"--set {shlex.quote(f'{n}={json.dumps(v)[:200]}')}" for n, v in untyped.items())
+        raise OriginError(
+            "The video names a model or a back end that its preset does not: a file does not choose these. "
+            f"If you trust it, add {options[:1_000]}"
+        )
     return load_config(base, {**told, **overrides})
+
+
+def divide(told: Mapping[str, Any], base: Config) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A video's settings: those that it may decide (`FROM_VIDEOS`), and those that differ from `base`'s."""
+    usual = _plain(base)
+    taken = {name: value for name, value in told.items() if name in FROM_VIDEOS}
+    others = {name: value for name, value in told.items() if name not in taken and usual.get(name) != value}
+    return taken, others
+
+
+def _plain(config: Config) -> dict[str, Any]:
+    return {name: value for name, _, value in identity(with_defaults(config))}
+
+
+def _leaves(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and (value or not at):
+        for name, entry in value.items():
+            yield from _leaves(entry, f"{at}.{name}" if at else str(name))
+    else:
+        yield at, value
 
 
 def plan_of(origin: Origin) -> EventChain | None:
@@ -148,7 +186,7 @@ def _picture_of(origin: Origin, given: AnyPicture | None, config: Config) -> Ima
     if picture is None:
         raise OriginError("The picture is too large to be in the video's metadata: give it with --image.")
     video = config.video
-    frame, _ = fit_picture(picture, width=video.width or 0, height=video.height or 0, mode=video.fit)
+    frame, _ = fit_picture(picture, width=video.clip.width, height=video.clip.height, mode=video.fit)
     if Picture.of(_shown(picture, frame, config)).sha256 != origin.hashes.get("picture"):
         raise OriginError("The picture is not the one that the video was made from: give that with --image.")
     return picture

@@ -15,6 +15,8 @@ from PIL import Image
 
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
+from physplan.guidance.losses import own_losses
+from physplan.methods import find
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, Source
 from physplan.pipeline.config_loading import load_config
@@ -22,7 +24,6 @@ from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import OnEvent, silent
 from physplan.pipeline.failure import record_failure
 from physplan.pipeline.forecast import Forecast, forecast
-from physplan.pipeline.methods import STORYBOARD
 from physplan.pipeline.requirements import (
     check_names,
     check_prompt,
@@ -30,14 +31,17 @@ from physplan.pipeline.requirements import (
     missing,
     require,
     stages_to_do,
+    wanted,
 )
 from physplan.pipeline.result import Cost, OutputType, Result, collect
-from physplan.pipeline.run import AnyPicture, Run, begin, check_folder, prepare_run
+from physplan.pipeline.run import AnyPicture, Run, begin, check_folder, prepare_run, refuse_void_guidance
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder, layout
 
 if TYPE_CHECKING:
     import torch
+
+    from physplan.guidance.losses import Loss
 
 __all__ = ["Cost", "PhysPlan", "Result"]
 # What may differ from call to call; another model is another PhysPlan.
@@ -46,6 +50,12 @@ CALL_SETTINGS = (
     "eta",
     *("negative_prompt", "fps", "fit"),
 )
+# diffusers' arguments that have another name here.
+RENAMED = {
+    "callback_on_step_end": "give on_event, a function of a RunEvent (physplan.pipeline.events)",
+    "callback": "give on_event, a function of a RunEvent (physplan.pipeline.events)",
+    "num_videos_per_prompt": "use generate_seeds(..., seeds=[0, 1, 2])",
+}
 
 
 class PhysPlan:
@@ -86,13 +96,17 @@ class PhysPlan:
     def sketch(
         self, image: AnyPicture, prompt: str | None = None, *,
         plan: EventChain | str | os.PathLike[str] | None = None,
-        keyframes: Sequence[AnyPicture] | None = None,
+        keyframes: Sequence[AnyPicture] | None = None, method: str | None = None,
+        reuse: str | os.PathLike[str] | None = None,
         output_dir: str | os.PathLike[str], redo: bool = False, on_event: OnEvent = silent,
     ) -> Path:  # fmt: skip
-        """The plan as a crude animation, from its keyframes. No video model is loaded."""
+        """The plan as a crude animation, from its keyframes. No video model is loaded.
+
+        `method` counts where it plans in its own way; what the run folder `reuse` holds is not made again."""
         given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan, "keyframes": keyframes}
+        given |= {"method": method} if method else {}
         with self._run(output_dir, redo, on_event, upto="sketch", **given) as run:
-            self._do(run, "sketch")
+            self._do(run, "sketch", reuse=None if reuse is None else RunFolder(reuse))
             return run.folder / layout.SKETCH
 
     def redraw(
@@ -127,6 +141,7 @@ class PhysPlan:
         reuse: str | os.PathLike[str] | None = None,
         output_dir: str | os.PathLike[str] | None = None,
         output_type: OutputType = "pt",
+        losses: Sequence[Loss] = (),
         redo: bool = False,
         on_event: OnEvent = silent,
         **overrides: Any,
@@ -137,23 +152,26 @@ class PhysPlan:
         num_inference_steps, guidance_scale, negative_prompt, fps. Of `generator` the seed counts. With
         `attempts`, further seeds are sampled until the verdict holds, or the best is kept. `with_base` makes
         the video model's own video too, for the report. What another run's folder, `reuse`, holds of the same
-        plan and keyframes is not made again. Without a `method`, the preset's own is used.
+        plan and keyframes is not made again. Without a `method`, the preset's own is used. `losses` are
+        functions of your own beside the method's terms, under their names (docs/guidance.md).
         """
-        if output_type not in ("pt", "np", "pil"):
-            raise PhysPlanError(f"output_type is {output_type!r}: use 'pt', 'np' or 'pil'.")
-        method = method or self.config.method
-        if with_base and (method in ("base", STORYBOARD) or output_dir is None):
+        if output_type not in ("pt", "np", "pil", "latent"):
+            raise PhysPlanError(f"output_type is {output_type!r}: use 'pt', 'np', 'pil' or 'latent'.")
+        own = own_losses(losses)
+        chosen = find(method or self.config.method, self.config.method)
+        refuse_void_guidance(chosen, self.config)
+        if with_base and not (chosen.follows_plan and chosen.samples and output_dir is not None):
             raise PhysPlanError(
                 "The base model's video is shown beside that of another method, in the report: give a method "
                 "that uses the video model, and a folder."
             )
         given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan, "keyframes": keyframes}
-        given |= {"method": method, "seed": seed_of(generator, seed), "attempts": attempts}
-        with self._run(output_dir, redo, on_event, overrides=overrides, **given) as run:
+        given |= {"method": chosen.name, "seed": seed_of(generator, seed), "attempts": attempts}
+        with self._run(output_dir, redo, on_event, overrides=overrides, losses=own, **given) as run:
             try:
                 self._do(run, reuse=None if reuse is None else RunFolder(reuse))
                 if with_base:
-                    from physplan.pipeline.base_beside import make_base
+                    from physplan.pipeline.baseline_run import make_base
 
                     make_base(run)
             except BaseException as error:
@@ -202,38 +220,41 @@ class PhysPlan:
         run = prepare_run(
             RunFolder(output_dir), self.config, self.backends, image=image, prompt=prompt, **given
         )
+        refuse_void_guidance(run.method, run.config)
         check_folder(run, redo=redo)
         check_names(run.config)
         check_prompt(run, stages_to_do(run))
         check_video(run)
-        return replace(forecast(run, with_memory=with_memory), missing=tuple(missing(run, stages_to_do(run))))
+        todo = stages_to_do(run)
+        found = forecast(run, with_memory=with_memory)
+        return replace(found, missing=tuple(missing(run, todo)), wanted=tuple(wanted(run, todo)))
 
-    def config_for(self, overrides: Mapping[str, Any]) -> Config:
-        """The config of one call: `num_frames=25` stands for `video.num_frames`."""
+    def config_for(self, overrides: Mapping[str, Any], losses: Sequence[str] = ()) -> Config:
+        """The config of one call: `num_frames=25` stands for `video.num_frames`; `losses` are registered."""
         for name in overrides:
+            if name in RENAMED:
+                raise PhysPlanError(f"generate() has no argument {name!r}: {RENAMED[name]}.")
             if name not in CALL_SETTINGS:
                 raise PhysPlanError(
                     f"generate() has no argument {name!r}. {did_you_mean(name, CALL_SETTINGS)}"
                 )
-        return with_defaults(load_config(self.config, {f"video.{name}": v for name, v in overrides.items()}))
+        changes: dict[str, Any] = {f"video.{name}": value for name, value in overrides.items()}
+        if losses:
+            for part in ("guidance", "guided_sketch"):
+                changes[f"{part}.losses"] = [*getattr(self.config, part).losses, *losses]
+        return with_defaults(load_config(self.config, changes))
 
     def _do(self, run: Run, upto: layout.StageName | None = None, *, reuse: RunFolder | None = None) -> None:
         """The stages of the run's method; what loads torch is imported only here."""
         if "torch" not in sys.modules:
             run.tell(run.stages[0])("loading PyTorch")
         from physplan.pipeline.attempts import adopt, attempted_stages
-        from physplan.pipeline.stored_stages import do_stage, stages_of
+        from physplan.pipeline.stage_runner import do_stages, stages_of
 
-        if run.config.runtime.threads:
-            import torch
-
-            torch.set_num_threads(run.config.runtime.threads)
         if reuse is not None and reuse.path.resolve() != run.folder.path.resolve():
             adopt(run, reuse)
-        for stage in attempted_stages(run) if run.inputs.attempts > 1 else stages_of(run):
-            do_stage(run, stage)
-            if stage.name == upto:
-                return
+        stages = attempted_stages(run) if run.inputs.attempts > 1 else stages_of(run)
+        do_stages(run, stages, upto=upto)
 
     @contextmanager
     def _run(
@@ -242,16 +263,17 @@ class PhysPlan:
         redo: bool,
         on_event: OnEvent,
         overrides: Mapping[str, Any] | None = None,
+        losses: Sequence[str] = (),
         upto: layout.StageName | None = None,
         **given: Any,
     ) -> Iterator[Run]:
         """A run that may begin: nothing is written before all that can be refused is."""
-        config = self.config_for(overrides) if overrides else self.config
+        config = self.config_for(overrides or {}, losses) if overrides or losses else self.config
         with _folder(output_dir) as path:
             run = prepare_run(RunFolder(path), config, self.backends, on_event=on_event, **given)
             check_folder(run, redo=redo)
             require(run, upto=upto)
-            with run.folder.opened():
+            with run.folder.locked():
                 begin(run, redo=redo)
                 yield run
 

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from physplan import machine
-from physplan.calls.outlay import CallsOut
+from physplan.calls.cost_estimate import CallsOut
 from physplan.calls.providers import find_provider
 from physplan.errors import PhysPlanError
 from physplan.extras import install_command
+from physplan.guidance.losses import check_losses
 from physplan.keyframes.registry import EDITORS
 from physplan.machine import Missing
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
 from physplan.pipeline.config import Config
 from physplan.pipeline.defaults import check_device
-from physplan.pipeline.forecast import check_fits, gradient_of, preset_stages
+from physplan.pipeline.forecast import check_fits, preset_stages
 from physplan.pipeline.run import Run
-from physplan.pipeline.video_models import video_model
 from physplan.presets import PRESETS, WEIGHTS
 from physplan.reasoning.registry import REASONERS
 from physplan.registry import Registry
 from physplan.runs import layout
-from physplan.video import attention
-from physplan.video.back_ends import check_compiled, check_rest, lacking
-from physplan.video.estimates import estimates
+from physplan.video.known import ServedVideoModel, video_model
 
 
 def require(run: Run, *, upto: layout.StageName | None = None) -> None:
@@ -35,7 +34,13 @@ def require(run: Run, *, upto: layout.StageName | None = None) -> None:
     check_prompt(run, todo)
     if "latents" in todo:
         check_video(run)
+    model = video_model(run.config.video.model)
+    asked = model if isinstance(model, ServedVideoModel) and run.served and "video" in todo else None
+    if asked is not None:
+        asked.check_served(run)
     _refuse(missing(run, todo))
+    if asked is not None:
+        asked.check_abilities(run)
     if "latents" in todo:
         check_fits(run)
 
@@ -47,6 +52,14 @@ def require_to_plan(config: Config, *, drawn: bool = False) -> None:
     _refuse([*_of_callers(config, todo), *_of_weights(config, todo)])
 
 
+def can_reason(config: Config) -> bool:
+    """Whether the reasoner can be asked here: it calls no model, or its extra, key or server is there."""
+    name = config.reasoner.name
+    if name not in REASONERS.callers:
+        return getattr(REASONERS.load(name), "calls_out", ...) is None
+    return not config.runtime.offline and not list(_of_callers(config, ["plan"]))
+
+
 def _refuse(found: Iterable[Missing]) -> None:
     if listed := "; ".join(f"{item.what} ({item.fix})" for item in found):
         raise PhysPlanError(f"This run cannot begin here: it lacks {listed}.")
@@ -55,22 +68,20 @@ def _refuse(found: Iterable[Missing]) -> None:
 def check_video(run: Run) -> None:
     """Refuse a size or a method that the video model is known not to take."""
     model, video = video_model(run.config.video.model), run.config.video
+    if isinstance(model, ServedVideoModel) and run.served:
+        model.check_served(run)
+        return
     model.check_size(video)
-    if run.conditioned:
+    if run.method.conditioned:
         model.check_keyframes(video)
-    check_offload(run.config, differentiated=gradient_of(run) in ("exact", "fused"))
+    check_offload(run.config, differentiated=run.method.gradient(run.config) in ("exact", "fused"))
 
 
 def check_offload(config: Config, *, differentiated: bool) -> None:
     """Refuse weights that would not be where they are needed, or not as they are needed."""
-    offload, choice = config.runtime.offload, config.video.quantisation
-    if choice is not None:
-        check_rest(choice, offload)
-    if config.runtime.compile:
-        check_compiled(choice, offload)
-    if differentiated and config.video.attention is not None:
-        attention.check_gradients(config.video.attention)
-    if offload != "model":
+    model = video_model(config.video.model)
+    model.check_held(config.video, config.runtime, differentiated=differentiated)
+    if config.runtime.offload != "model":
         return
     if config.runtime.device == "cpu":
         raise PhysPlanError(
@@ -94,13 +105,16 @@ def check_names(config: Config) -> None:
         (ENCODERS, seen.encoder.name),
     ):
         registry.check(name)
+    for guidance in (config.guidance, config.frame_guidance):
+        check_losses(guidance)
     if config.editor.name in EDITORS.callers:
         EDITORS.load(config.editor.name).check_options(config.editor.options)
 
 
 def check_prompt(run: Run, todo: list[layout.StageName]) -> None:
-    """Refuse a sentence that the reasoner is known not to understand."""
+    """Refuse a picture or a sentence that the reasoner is known not to understand."""
     if "plan" in todo and run.plan is None:
+        REASONERS.check_picture(run.config.reasoner.name, run.picture.image)
         REASONERS.check_prompt(run.config.reasoner.name, run.inputs.prompt)
 
 
@@ -116,12 +130,12 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
     config = run.config
     given: dict[layout.StageName, object] = {"plan": run.plan, "keyframes": run.keyframes}
     yield from _of_callers(config, [stage for stage in todo if given.get(stage) is None])
-    yield from _of_weights(config, todo, steered=run.steered)
-    if "latents" in todo and (choice := config.video.quantisation) is not None:
-        for what, fix in lacking(choice, device=config.runtime.device):
-            yield Missing("extra", what, fix)
-    if "latents" in todo and (name := config.video.attention) is not None:
-        for what, fix in attention.lacking(name, device=config.runtime.device):
+    yield from _of_weights(config, todo, steered=run.guidance is not None)
+    model = video_model(config.video.model)
+    if isinstance(model, ServedVideoModel) and "video" in todo and not config.runtime.offline:
+        yield from model.served_lacks(config) if run.served else ()
+    if "latents" in todo:
+        for what, fix in model.lacking(config.video, config.runtime):
             yield Missing("extra", what, fix)
     try:
         check_device(config.runtime.device)
@@ -135,6 +149,23 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
         yield from _beside(run, todo, {} if on_gpu else stages)
     elif "latents" in todo:
         yield from _memory(run)
+
+
+def wanted(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
+    """What a run fetches by itself, and the GPU of its preset: named, but no reason to refuse."""
+    video, preset = run.config.video, run.config.preset
+    seen: list[layout.StageName] = [*todo, "latents"] if run.served and "video" in todo else todo
+    names = hub_names(run.config, seen, steered=run.method.samples)
+    repo = video_model(video.model).repo
+    if "latents" in todo and video.source is None and repo is not None:
+        names = [repo, *names]
+    for name in dict.fromkeys(names):
+        here = Path(name).is_dir() or machine.has_weights(name)
+        if not here and machine.no_folder(name) is None:
+            yield machine.to_fetch(name, preset)
+    stages = preset_stages(run)
+    if stages and not run.config.runtime.device.startswith("cuda"):
+        yield machine.no_gpu(max(stages.values()), f"this run would be on the {run.config.runtime.device}")
 
 
 def _of_callers(config: Config, todo: list[layout.StageName]) -> Iterator[Missing]:
@@ -180,9 +211,8 @@ def _of_caller(
         return
     described: CallsOut = registry.load(name).calls_out
     provider = find_provider(described.provider)
-    module = {"gemini": "google.genai"}.get(provider.name, provider.name)
-    if not machine.has_module(module):
-        yield Missing("extra", f"the package {module}", install_command(provider.name))
+    if not machine.has_module(provider.module):
+        yield Missing("extra", f"the package {provider.module}", install_command(provider.name))
     url = described.address(base_url)
     keys = described.keys(base_url)
     if not keys:
@@ -216,13 +246,13 @@ def _beside(run: Run, todo: list[layout.StageName], stages: Mapping[str, float])
 
 def _memory(run: Run) -> Iterator[Missing]:
     """From the stored estimates, where the model is used as published; other sizes are estimated later."""
-    video, own = run.config.video, video_model(run.config.video.model).values
-    known = estimates().get(video.model)
+    video, model = run.config.video, video_model(run.config.video.model)
+    known, own = model.usual_memory(run.method.gradient(run.config)), model.values
     size = ("height", "width", "num_frames")
     changed = video.source is not None or video.quantisation is not None
     if known is None or changed or any(getattr(video, n) != own[n] for n in size):
         return
-    needed = min(known[gradient_of(run)].values())
+    needed = min(known.values())
     devices = machine.gpus()
     number = int(run.config.runtime.device.partition(":")[2] or 0)
     here = (

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from physplan.pipeline.run import Run
 
-OutputType = Literal["pt", "np", "pil"]
+OutputType = Literal["pt", "np", "pil", "latent"]
+SHOWN = 384  # pixels of a video in a notebook, at least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Result:
-    video: Any  # frames [F, 3, H, W] in [0, 1]; [F, H, W, 3] as "np", a list of pictures as "pil"
+    video: Any  # frames [F, 3, H, W] in [0, 1]; "np" [F, H, W, 3]; "pil" a list; "latent" the latents
     plan: EventChain | None  # None for the base model without one
     keyframes: tuple[Image.Image, ...]
     losses: Mapping[str, Any]  # every term of every guided repeat
@@ -52,6 +53,16 @@ class Result:
     attempts: tuple[Attempt, ...] = ()  # with their verdicts, when several were asked for
     verdict: Checked = field(default_factory=lambda: NotChecked(reason="nobody has looked at it"))
     tags: Mapping[str, str] = field(default_factory=dict)  # what the video's file says of it
+    latents: torch.Tensor | None = None  # clean [1, C, F, h, w]; None where no model sampled
+    frames: torch.Tensor | None = None  # [F, 3, H, W], where `video` is not
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], output_type: OutputType = "pt") -> Result:
+        """The result of a run that is done, from its folder."""
+        path = Path(folder)
+        if not (path / layout.EXACT_VIDEO).exists():
+            raise PhysPlanError(f"{path} holds no finished video: give the folder of a run that is done.")
+        return _read(path, output_type)
 
     @property
     def repeats(self) -> int:
@@ -70,7 +81,7 @@ class Result:
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """The video as a file: .mp4, or .mkv without loss."""
+        """The video as a file: .mp4, .gif, or .mkv without loss."""
         from physplan.files import atomic_path
         from physplan.video.files import write_video
 
@@ -78,10 +89,11 @@ class Result:
         if self.folder is not None and target.suffix == Path(layout.VIDEO).suffix:
             with atomic_path(target) as temporary:
                 shutil.copyfile(self.folder / layout.VIDEO, temporary)
-        elif target.suffix in (".mp4", ".mkv"):
-            write_video(target, self._frames(), fps=self.fps, tags=self.tags)
+        elif target.suffix in (".mp4", ".mkv", ".gif"):
+            tags = {} if target.suffix == ".gif" else self.tags  # a GIF has no room for them
+            write_video(target, self._frames(), fps=self.fps, tags=tags)
         else:
-            raise PhysPlanError(f"{target} is no name of a video: let it end in .mp4 or .mkv.")
+            raise PhysPlanError(f"{target} is no name of a video: let it end in .mp4, .gif or .mkv.")
         return target
 
     def _repr_html_(self) -> str:
@@ -89,7 +101,7 @@ class Result:
         with tempfile.TemporaryDirectory(prefix="physplan-") as folder:
             encoded = base64.b64encode(self.save(Path(folder) / "video.mp4").read_bytes()).decode("ascii")
         return (
-            '<video controls loop muted playsinline style="max-width: 100%" '
+            f'<video controls loop muted playsinline style="min-width: {SHOWN}px; max-width: 100%" '
             f'src="data:video/mp4;base64,{encoded}"></video>'
         )
 
@@ -97,6 +109,8 @@ class Result:
         import numpy as np
         import torch
 
+        if self.frames is not None:
+            return self.frames
         if isinstance(self.video, torch.Tensor):
             return self.video
         if isinstance(self.video, list):
@@ -108,21 +122,43 @@ class Result:
 
 def collect(run: Run, output_type: OutputType, *, keep: bool) -> Result:
     """The result from the run's files."""
-    folder = run.folder.path
-    video = layout.load_video(folder)
-    records = [record for stage in layout.STAGES if (record := run.folder.record(stage))]
+    found = _read(run.folder.path, output_type)
+    return replace(
+        found,
+        plan=found.plan if run.planned else None,
+        keyframes=found.keyframes if run.method.follows_plan else (),
+        losses=found.losses if "latents" in run.stages else {},
+        latents=found.latents if "latents" in run.stages else None,
+        notes=(*filter(None, [run.fit.warning()]), *found.notes),
+        folder=found.folder if keep else None,
+    )
+
+
+def _read(path: Path, output_type: OutputType) -> Result:
+    """What the files of a run's folder say, whatever run it was."""
+    from physplan.video.decoding import load_latents
+
+    folder = RunFolder(path)
+    video = layout.load_video(path)
+    records = [record for stage in layout.STAGES if (record := folder.record(stage))]
+    sampled = folder.record("latents") is not None
+    latents = load_latents(path / layout.LATENTS)[0] if sampled else None
+    if output_type == "latent" and latents is None:
+        raise PhysPlanError("This run has no latents: its method samples none, or a server made the video.")
     return Result(
-        video=convert(video.frames, output_type),
-        plan=layout.load_plan(folder) if run.planned else None,
-        keyframes=tuple(layout.load_keyframes(folder)) if run.guided else (),
-        losses=layout.load_losses(folder) if "latents" in run.stages else {},
-        cost=cost_of(run.folder),
-        notes=(*filter(None, [run.fit.warning()]), *(note for record in records for note in record.notes)),
-        folder=folder if keep else None,
+        video=latents if output_type == "latent" else convert(video.frames, output_type),
+        plan=layout.load_plan(path) if (path / layout.PLAN).exists() else None,
+        keyframes=tuple(layout.load_keyframes(path)) if (path / layout.KEYFRAMES).exists() else (),
+        losses=layout.load_losses(path) if sampled else {},
+        cost=cost_of(folder),
+        notes=tuple(note for record in records for note in record.notes),
+        folder=path,
         fps=video.fps,
-        attempts=layout.load_attempts(folder),
-        verdict=verdict_of(run.folder),
+        attempts=layout.load_attempts(path),
+        verdict=verdict_of(folder),
         tags={name: text for name, text in video.tags.items() if name == TAG},
+        latents=latents,
+        frames=video.frames if output_type == "latent" else None,
     )
 
 

@@ -1,9 +1,9 @@
-"""The sampling stage over values: a picture, a sentence, a seed and what guides it in; clean latents out."""
+"""The sampling stage over values: (picture, sentence, seed, guidance) -> clean latents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,19 @@ from torch import Tensor
 
 from physplan.graph import EventChain
 from physplan.guidance import GuidanceConfig, guide
-from physplan.guidance.sampler import planned_repeats
+from physplan.guidance.watch import planned_repeats
 from physplan.perception import Evidence
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, VideoConfig
 from physplan.pipeline.events import Tell, say_nothing
 from physplan.pipeline.sampling_progress import Clock, SamplingProgress
 from physplan.sketch import Sketch, make_sketch
-from physplan.sketch.sampling import Clocks, clocks_of, sample_from_sketch, sketch_start
+from physplan.sketch.sampling import clocks_of, sketch_start
+from physplan.sketch.scene import aligned_evidence
 from physplan.video.checkpoint import Checkpoint
+from physplan.video.clocks import Clocks
 from physplan.video.frames import FrameLayout
-from physplan.video.given import GivenFrame, settle
+from physplan.video.keyframe_conditioning import GivenFrame, settle
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan.video.sampling import sample
 
@@ -62,69 +64,101 @@ def make_latents(
     checkpoint: Checkpoint | None = None,
 ) -> Sampled:
     """`preview` is a picture that is refreshed on the way; from `checkpoint` a sampling that was cut off
-    goes on. From a `sketch` it starts with the two clocks; guidance that wants one and is given none makes
+    continues. From a `sketch` it starts with the two clocks; guidance that wants one and is given none makes
     it. `keyframes` are given to a model that takes them, each at the nearest place it has."""
     model = backends.video
     generator = torch.Generator().manual_seed(seed)
     given, moved = _settled(model, config.video, keyframes)
-    told = (*getattr(model, "notes", ()), *moved)
     conditioning = prepare(model, config.video, frame, prompt, generator, given)
-    if guided_by is None:
-        if sketch is None:
-            latents = _unguided(model, conditioning, generator, tell, checkpoint)
-        else:
-            latents = sample_from_sketch(
-                model,
-                conditioning,
-                sketch,
-                clocks=unguided_clocks(config, model.name, conditioned=bool(keyframes)),
-                on_step=_counted(conditioning, tell),
-                generator=generator,
-                checkpoint=checkpoint,
-            )
-        losses = {"ended": "finished", "skipped": {}, "repeats": 0, "planned_repeats": 0, "steps": []}
-        return Sampled(latents=latents, layout=conditioning.layout, losses=losses, notes=told)
-    chain, evidence, guidance = guided_by.chain, guided_by.evidence, guided_by.config
-    start = None
-    if guidance.start == "sketch":
-        clocks = clocks_of(model.name, weak=guidance.weak, strong=guidance.strong)
-        start = sketch_start(model, conditioning, sketch or make_sketch(chain, evidence), clocks)
-    repeats = planned_repeats(guidance.schedule, conditioning.noise.num_steps, start)
-    result = guide(
-        model,
-        conditioning,
-        chain,
-        evidence,
-        encoder=backends.encoder,
-        depth=backends.depth,
-        config=guidance,
+    sampling = _Sampling(
+        backends=backends,
+        conditioning=conditioning,
         generator=generator,
-        on_progress=SamplingProgress(
-            model, conditioning, chain, evidence, repeats, tell=tell, preview=preview
-        ),
+        sketch=sketch,
+        tell=tell,
+        preview=preview,
         checkpoint=checkpoint,
-        start=start,
     )
-    notes = list(told) + ([] if result.ended == "finished" else [f"sampling was {result.ended}"])
-    notes += [f"{what} ({times} times)" for what, times in result.skipped().items()]
-    return Sampled(
-        latents=result.latents,
-        layout=conditioning.layout,
-        losses=result.to_json(),
-        regions={label: region.cpu() for label, region in result.regions.items()},
-        seconds=asdict(result.seconds),
-        notes=tuple(notes),
-    )
+    if guided_by is None:
+        made = sampling.unguided(config, conditioned=bool(keyframes))
+    else:
+        made = sampling.guided(guided_by)
+    return replace(made, notes=(*getattr(model, "notes", ()), *moved, *made.notes))
 
 
-def unguided_clocks(config: Config, family: str, *, conditioned: bool) -> Clocks:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Sampling:
+    """A sampling whose model and conditioning are ready."""
+
+    backends: Backends
+    conditioning: Conditioning
+    generator: torch.Generator
+    sketch: Sketch | None
+    tell: Tell
+    preview: Path | None
+    checkpoint: Checkpoint | None
+
+    def unguided(self, config: Config, *, conditioned: bool) -> Sampled:
+        model, on_step = self.backends.video, _counted(self.conditioning, self.tell)
+        start = None
+        if self.sketch is not None:
+            clocks = unguided_clocks(config, model, conditioned=conditioned)
+            start = sketch_start(model, self.conditioning, self.sketch, clocks)
+        latents = sample(
+            model,
+            self.conditioning,
+            on_step,
+            generator=self.generator,
+            checkpoint=self.checkpoint,
+            start=start,
+        )
+        losses = {"ended": "finished", "skipped": {}, "repeats": 0, "planned_repeats": 0, "steps": []}
+        return Sampled(latents=latents, layout=self.conditioning.layout, losses=losses)
+
+    def guided(self, by: Guide) -> Sampled:
+        model, chain, config = self.backends.video, by.chain, by.config
+        start = None
+        if config.start == "sketch":
+            clocks = clocks_of(model, weak=config.weak, strong=config.strong)
+            sketch = self.sketch or make_sketch(chain, by.evidence)
+            start = sketch_start(model, self.conditioning, sketch, clocks)
+        repeats = planned_repeats(config.schedule, self.conditioning.noise.num_steps, start)
+        watched = SamplingProgress(
+            model, self.conditioning, chain, by.evidence, repeats, tell=self.tell, preview=self.preview
+        )
+        result = guide(
+            model,
+            self.conditioning,
+            chain,
+            aligned_evidence(chain, by.evidence) if config.keyframes == "aligned" else by.evidence,
+            encoder=self.backends.encoder,
+            depth=self.backends.depth,
+            config=config,
+            generator=self.generator,
+            on_progress=watched,
+            checkpoint=self.checkpoint,
+            start=start,
+        )
+        notes = [] if result.ended == "finished" else [f"sampling was {result.ended}"]
+        notes += [f"{what} ({times} times)" for what, times in result.skipped().items()]
+        return Sampled(
+            latents=result.latents,
+            layout=self.conditioning.layout,
+            losses=result.to_json(),
+            regions={label: region.cpu() for label, region in result.regions.items()},
+            seconds=asdict(result.seconds),
+            notes=tuple(notes),
+        )
+
+
+def unguided_clocks(config: Config, model: Any, *, conditioned: bool) -> Clocks:
     """Of the method sketch, and of conditioned where that starts from the sketch."""
     weak, strong = config.sketch.weak, config.sketch.strong
     if conditioned:  # a family may have other noise levels there: the same share of steps is not the same
         own = config.conditioned
         weak = weak if own.weak is None else own.weak
         strong = strong if own.strong is None else own.strong
-    return clocks_of(family, weak=weak, strong=strong)
+    return clocks_of(model, weak=weak, strong=strong)
 
 
 def _settled(
@@ -132,8 +166,9 @@ def _settled(
 ) -> tuple[tuple[GivenFrame, ...], tuple[str, ...]]:
     if not keyframes:
         return (), ()
-    size = {"height": video.height or 0, "width": video.width or 0, "num_frames": video.num_frames or 0}
-    places = model.keyframe_places(model.check_size(**size))
+    clip = video.clip
+    layout = model.check_size(height=clip.height, width=clip.width, num_frames=clip.num_frames)
+    places = model.keyframe_places(layout)
     return settle(keyframes, places) if places else (tuple(keyframes), ())  # refused by the model, then
 
 
@@ -146,32 +181,22 @@ def prepare(
     keyframes: Sequence[GivenFrame] = (),
 ) -> Conditioning:
     """A run with the settings of a config that has its defaults."""
+    clip, sampling = video.clip, video.sampling
     return model.prepare(
         image=image,
         prompt=prompt,
         negative_prompt=video.negative_prompt,
-        height=video.height or 0,
-        width=video.width or 0,
-        num_frames=video.num_frames or 0,
-        num_inference_steps=video.num_inference_steps or 0,
-        guidance_scale=video.guidance_scale or 1.0,
-        use_dynamic_cfg=bool(video.use_dynamic_cfg),
-        eta=video.eta or 0.0,
-        fps=video.fps,
+        height=clip.height,
+        width=clip.width,
+        num_frames=clip.num_frames,
+        num_inference_steps=sampling.num_inference_steps,
+        guidance_scale=sampling.guidance_scale,
+        use_dynamic_cfg=sampling.use_dynamic_cfg,
+        eta=sampling.eta,
+        fps=clip.fps,
         generator=generator,
         keyframes=keyframes,
     )
-
-
-def _unguided(
-    model: VideoModel,
-    conditioning: Conditioning,
-    generator: torch.Generator,
-    tell: Tell,
-    checkpoint: Checkpoint | None,
-) -> Tensor:
-    on_step = _counted(conditioning, tell)
-    return sample(model, conditioning, on_step, generator=generator, checkpoint=checkpoint)
 
 
 def _counted(conditioning: Conditioning, tell: Tell) -> Callable[[int, Tensor, Tensor], None]:

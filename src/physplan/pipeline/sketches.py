@@ -39,10 +39,11 @@ def draw_sketch(
 ) -> tuple[Sketch, tuple[Image.Image, ...]]:
     """The keyframes of a plan, and the plan in motion between them. No video model is loaded."""
     from physplan.pipeline.stages import make_evidence, make_keyframes
-    from physplan.sketch import make_sketch
+    from physplan.sketch.registry import sketch_by
 
     drawn = make_keyframes(config, backends, frame, chain, calls=calls, store=store, on_keyframe=on_keyframe)
-    return make_sketch(chain, make_evidence(chain, drawn.sightings)), drawn.images
+    evidence = make_evidence(chain, drawn.sightings)
+    return sketch_by(config.editor.name, chain, evidence, config.editor.options), drawn.images
 
 
 def save_sketch(

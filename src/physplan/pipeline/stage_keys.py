@@ -8,9 +8,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from physplan.guidance.config import GuidanceConfig
+from physplan.methods import find
+from physplan.methods.records import NEW_FIELD, former_settings, recorded_method
 from physplan.pipeline.config import Config, Inputs
 from physplan.pipeline.config_loading import to_plain
 from physplan.runs.layout import STAGES, StageName
+from physplan.settings import retired
 
 
 def setting_stages(settings: Any, at: str = "") -> Iterator[tuple[str, StageName | None, Any]]:
@@ -58,7 +62,7 @@ def _later(settings: Any, at: str = "") -> Iterator[str]:
 def _without_later(value: Any) -> Any:
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return to_plain(value)
-    return {
+    return dict(retired(value)) | {
         field.name: _without_later(getattr(value, field.name))
         for field in dataclasses.fields(value)
         if not _is_unset(field, getattr(value, field.name))
@@ -78,6 +82,48 @@ def stage_key(config: Config, inputs: Inputs, stage: StageName, made_from: Mappi
     return digest(
         {"stage": stage, "settings": deciding_settings(config, inputs, stage), "made_from": dict(made_from)}
     )
+
+
+def former_keys(
+    config: Config,
+    inputs: Inputs,
+    stage: StageName,
+    made_from: Mapping[str, str],
+    recorded: Mapping[str, Any] | None = None,
+) -> set[str]:
+    """The keys under which version 0.1 kept what this stage would make now.
+
+    `recorded` is the identity in a folder's run.json: one of 0.1 whose method takes no terms counts with the
+    guidance it names, whatever a preset says of guidance today.
+    """
+    settings = deciding_settings(config, inputs, stage)
+    former = list(_former(settings, inputs))
+    if recorded is not None and NEW_FIELD not in recorded and not _takes_terms(inputs):
+        former.append({name: recorded[name] for name in settings if name in recorded})
+    return {digest({"stage": stage, "settings": one, "made_from": dict(made_from)}) for one in former}
+
+
+def recorded_in_todays_words(recorded: Mapping[str, Any], config: Config, inputs: Inputs) -> dict[str, Any]:
+    """The settings of a run folder; those of version 0.1 in today's words."""
+    if NEW_FIELD in recorded:
+        return dict(recorded)
+    now = deciding_settings(config, inputs)
+    changed = ("guidance", "method")
+    if not _takes_terms(inputs) and recorded.get("method") == inputs.method:
+        return {**recorded, **{name: now[name] for name in ("guidance", NEW_FIELD)}}
+    for former in _former(now, inputs):
+        if all(recorded.get(name) == former[name] for name in changed):
+            return {**recorded, **{name: now[name] for name in (*changed, NEW_FIELD)}}
+    return {**recorded, "method": recorded_method(str(recorded.get("method")), recorded)}
+
+
+def _takes_terms(inputs: Inputs) -> bool:
+    """Whether the method reads one of the two blocks that were one block in version 0.1."""
+    return find(inputs.method).settings in ("guidance", NEW_FIELD)
+
+
+def _former(settings: Mapping[str, Any], inputs: Inputs) -> Iterator[dict[str, Any]]:
+    return former_settings(settings, find(inputs.method).settings, _without_later(GuidanceConfig()))
 
 
 def digest(value: Any) -> str:

@@ -1,6 +1,6 @@
 """The stages (figure 2) as functions over values: each makes one thing from a config, models and pictures.
 
-The pipeline (`stored_stages`) adds folders and keys, `physplan plan` a file, the sandbox study a truth to
+The pipeline (`stage_runner`) adds folders and keys, `physplan plan` a file, the sandbox study a truth to
 compare with. Planning is in `planning`, because it needs no torch; sampling is in `sampling`.
 """
 
@@ -68,12 +68,12 @@ def make_keyframes(
 ) -> Drawn:
     """A picture of each state, by `editor` (where none is given, the config's); or `given`, and judged."""
     wanted = config.editor
-    eyes = backends.eyes
-    first = look(chain.graph, to_tensor(frame), **eyes)
+    models = backends.perception
+    first = look(chain.graph, to_tensor(frame), **models)
     if given is not None:
         return Drawn(
             first=first,
-            keyframes=judge_keyframes(chain, given, first=first, settings=wanted.check, **eyes),
+            keyframes=judge_keyframes(chain, given, first=first, settings=wanted.check, **models),
         )
     keyframes = render_keyframes(
         chain,
@@ -85,7 +85,7 @@ def make_keyframes(
         store=store,
         on_keyframe=on_keyframe,
         only=only,
-        **eyes,
+        **models,
     )
     return Drawn(first=first, keyframes=keyframes)
 
@@ -93,12 +93,12 @@ def make_keyframes(
 def look_at(
     backends: Backends, frame: Image.Image, chain: EventChain, keyframes: Sequence[Image.Image]
 ) -> Sightings:
-    """Look at pictures that nobody has looked at in this process."""
-    eyes = backends.eyes
+    """Check the keyframes that this process has not checked."""
+    models = backends.perception
     return Sightings(
-        first=look(chain.graph, to_tensor(frame), **eyes),
+        first=look(chain.graph, to_tensor(frame), **models),
         keyframes=tuple(
-            look(event.graph, to_tensor(image), **eyes)
+            look(event.graph, to_tensor(image), **models)
             for event, image in zip(chain.events, keyframes, strict=True)
         ),
     )

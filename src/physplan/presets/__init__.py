@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -11,7 +11,12 @@ from typing import Any
 
 import yaml
 
-NAMES = ("sandbox", "storyboard", "home", "desk", "open", "paper", "best")
+from physplan import plugins
+from physplan.methods.registry import DEFAULT, find
+from physplan.video.known import VIDEO_MODELS
+
+OWN = ("storyboard", "cloud", "home", "desk", "open", "paper", "best")
+NAMES = (*plugins.entries("presets"), *OWN)  # packages name the one in which the preset's YAML file lies
 # Options of a component that name weights on the hub.
 WEIGHTS = ("source", "detector", "sam")
 
@@ -40,33 +45,48 @@ class Needs:
 
 @cache
 def recipe(name: str) -> Mapping[str, Any]:
-    """The file of a preset, as it is."""
-    text = resources.files(__package__).joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    """The content of a preset's file."""
+    package = plugins.entries("presets").get(name, __package__)
+    text = resources.files(package).joinpath(f"{name}.yaml").read_text(encoding="utf-8")
     return dict(yaml.safe_load(text))
 
 
 @cache
 def stage_memory() -> Mapping[str, Mapping[str, float]]:
-    """Of every preset, computed by `python -m physplan.pipeline.stage_memory`."""
+    """Of every preset, computed by `python -m physplan_models.stage_memory`."""
     text = resources.files(__package__).joinpath("memory.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
 
 
+@cache
 def needs(name: str) -> Needs:
     """What the recipe asks for; the weights are those that its parts name."""
-    from physplan.video.published import PUBLISHED
-
     content = recipe(name)
     wanted: dict[str, Any] = {
         key: tuple(v) if isinstance(v, list) else v for key, v in content["needs"].items()
     }
-    samples = content.get("method") != "storyboard"
-    video = PUBLISHED.get(content["video"]["model"]) if samples else None
+    samples = find(content.get("method", DEFAULT)).samples
+    repo = VIDEO_MODELS.load(content["video"]["model"]).repo if samples else None
     seen = ("segmenter", "depth", *(("encoder",) if samples else ()))
     parts = [content["editor"], *(content["perception"][part] for part in seen)]
     named = [part["options"][key] for part in parts for key in WEIGHTS if key in part.get("options", {})]
-    weights = ([video.repo] if video else []) + named
+    weights = ([repo] if repo else []) + named
     return Needs(about=content["about"], weights=tuple(weights), stages=stage_memory().get(name), **wanted)
 
 
-PRESETS: Mapping[str, Needs] = {name: needs(name) for name in NAMES}
+class _Presets(Mapping[str, Needs]):
+    """Read when asked for: a package's video model is imported to name its weights."""
+
+    def __getitem__(self, name: str) -> Needs:
+        if name not in NAMES:
+            raise KeyError(name)
+        return needs(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return len(NAMES)
+
+
+PRESETS: Mapping[str, Needs] = _Presets()

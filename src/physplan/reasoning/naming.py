@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from physplan.graph import Edge, Node, StateGraph
 
-# How either end of (a, r, b) is told by the other: what a is to b, and what b is to a.
+# The relation (a, r, b) read from either end: what a is to b, and what b is to a.
 PHRASES: dict[str, tuple[str, str]] = {
     "support": ("under", "on"),
     "containment": ("around", "in"),

@@ -51,12 +51,12 @@ class Picture:
     def part(self) -> ImagePart:
         """What the models are sent: a JPEG of at most 1536 pixels a side. Named by the pixels it was made of,
         so that another version of the encoder does not make another question of it."""
-        from PIL import Image as images
+        from PIL import Image
 
         sent = self.image
         if max(sent.size) > SENT_SIDE:
             sent = sent.copy()
-            sent.thumbnail((SENT_SIDE, SENT_SIDE), images.Resampling.LANCZOS)
+            sent.thumbnail((SENT_SIDE, SENT_SIDE), Image.Resampling.LANCZOS)
         encoded = io.BytesIO()
         sent.save(encoded, "JPEG", quality=SENT_QUALITY, subsampling=0)
         name = hashlib.sha256(f"{self.sha256} {SENT_SIDE} {SENT_QUALITY}".encode()).hexdigest()

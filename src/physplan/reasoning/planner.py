@@ -31,13 +31,13 @@ from physplan.graph import (
     check_motion,
     edits_to_json,
 )
+from physplan.graph.instructions import RULES
 from physplan.graph.motion import motions_to_json
-from physplan.reasoning.instruction import instruction_problems
+from physplan.reasoning.instructing import Instructor, keyframe_tasks, problems_of
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.protocol import (
     BadAnswer,
     Feedback,
-    KeyframeTask,
     Reasoner,
     Revision,
     Scene,
@@ -45,7 +45,6 @@ from physplan.reasoning.protocol import (
 )
 from physplan.reasoning.record import Attempt, PlanRecord, Stage, Step
 from physplan.reasoning.rules import delta_problems
-from physplan.reasoning.writer import write_instruction
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -137,11 +136,11 @@ class _Planner:
             edits=edits,
             motions=self.record.motions,
         )
-        written = self.instruct(chain) if self.settings.instructions else [(None, "")] * len(deltas)
-        events = tuple(
-            replace(event, instruction=text) for event, (text, _) in zip(chain.events, written, strict=True)
-        )
-        chain = replace(chain, events=events, provenance=self.provenance([by for _, by in written]))
+        written = self.instruct(chain) if self.settings.instructions else []
+        if written:
+            events = zip(chain.events, written, strict=True)
+            chain = replace(chain, events=tuple(event.instructed(text, by) for event, (text, by) in events))
+        chain = replace(chain, provenance=self.provenance([by for _, by in written]))
         self.progress(Step(stage="done", message=f"{len(deltas)} events at frames {list(chain.anchors)}"))
         return chain
 
@@ -232,7 +231,7 @@ class _Planner:
                 answer = json.dumps(_answer(given), ensure_ascii=False)
             except (BadAnswer, GraphError) as error:
                 violations = ()
-                reasons, answer = _problems(error)
+                reasons, answer = problems_of(error)
                 malformed = " ".join(reasons)
             self.record.attempts.append(
                 Attempt(
@@ -250,27 +249,15 @@ class _Planner:
             feedback = Feedback(attempt=attempt + 1, problems=reasons, previous=answer)
         return _Rejected(reasons)
 
-    def instruct(self, chain: EventChain) -> list[tuple[str | None, str]]:
+    def instruct(self, chain: EventChain) -> list[tuple[str, str]]:
         """The instructions of all events, side by side, each with who wrote it."""
-        tasks = keyframe_tasks(chain)
-        return side_by_side(self.instruct_one, tasks, at_once=self.settings.at_once)
-
-    def instruct_one(self, task: KeyframeTask) -> tuple[str | None, str]:
-        feedback = Feedback()
-        for attempt in range(1, self.settings.instruction_retries + 2):
-            try:
-                text = self.reasoner.instruct(self.scene, task, feedback)
-                problems = () if self.reasoner.free_instructions else tuple(instruction_problems(task, text))
-                answer = text
-            except (BadAnswer, GraphError) as error:
-                problems, answer = _problems(error)
-            words = "accepted" if not problems else "sent back: " + " ".join(problems)
-            self.progress(Step(stage="instruct", event=task.event, attempt=attempt, message=words))
-            if not problems:
-                return text, self.reasoner.name
-            feedback = Feedback(attempt=attempt + 1, problems=problems, previous=answer)
-        # Appendix A.4 gives no rule that needs a model: what it cannot word, the net edits themselves word.
-        return write_instruction(task), "written from the net edits"
+        ask = Instructor(
+            reasoner=self.reasoner,
+            scene=self.scene,
+            retries=self.settings.instruction_retries,
+            progress=self.progress,
+        )
+        return side_by_side(ask, keyframe_tasks(chain), at_once=self.settings.at_once)
 
     def until_valid(self, stage: Stage, ask: Callable[[Feedback], T]) -> T:
         """The first answer that is valid; the problems of the one before go with every further attempt."""
@@ -279,7 +266,7 @@ class _Planner:
             try:
                 return ask(feedback)
             except (BadAnswer, GraphError) as error:
-                problems, answer = _problems(error)
+                problems, answer = problems_of(error)
                 feedback = Feedback(attempt=attempt + 1, problems=problems, previous=answer)
                 words = "sent back: " + " ".join(problems)
                 self.progress(Step(stage=stage, attempt=attempt, message=words))
@@ -298,17 +285,13 @@ class _Planner:
             "image": {"sha256": picture.sha256, "size": [picture.image.width, picture.image.height]},
             "calls": self.scene.trace.calls(),
             "checks": self.record.checks(),
-            "instructions": [writer for writer in writers if writer],
+            "instructions": ["written from the net edits" if by == RULES else by for by in writers],
         }
 
 
 @dataclass(frozen=True, slots=True)
 class _Rejected:
     reasons: tuple[str, ...]
-
-
-def _problems(error: BadAnswer | GraphError) -> tuple[tuple[str, ...], str]:
-    return (error.problems, error.answer) if isinstance(error, BadAnswer) else ((str(error),), "")
 
 
 def _answer(given: Translation) -> dict[str, Any]:
@@ -327,16 +310,3 @@ def widen(delta: PhysicalDelta, edits: tuple[GraphEdit, ...]) -> PhysicalDelta:
     listed = {change.object for change in kept}
     added = tuple(StateChange(id, UNLISTED_STATE, UNLISTED_RULE) for id in touched if id not in listed)
     return replace(delta, states=kept + added) if kept + added else delta
-
-
-def keyframe_tasks(chain: EventChain) -> list[KeyframeTask]:
-    return [
-        KeyframeTask(
-            event=index,
-            graph=chain.graph,
-            target=event.graph,
-            net_edits=event.net_edits,
-            places={id: chain.origin(id) for id in event.graph.ids if id not in chain.graph},
-        )
-        for index, event in enumerate(chain.events, start=1)
-    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from physplan.calls.outlay import CallsOut
+from physplan.calls.cost_estimate import CallsOut
 from physplan.calls.settings import CallSettings, connect
 from physplan.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner
 from physplan.reasoning.templates import PromptSet

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
@@ -12,12 +14,12 @@ from physplan.reasoning.protocol import Reasoner
 from physplan.reasoning.templates import PromptSet
 from physplan.registry import Registry
 
+if TYPE_CHECKING:
+    from physplan.perception import Segmenter
+
 REASONERS = Registry(
     "reasoner",
     {
-        "sandbox": "physplan.sandbox.reasoner:SandboxReasoner",
-        "sandbox-prompt-derived": "physplan.sandbox.ablations:PromptDerivedSandboxReasoner",
-        "sandbox-full-graph": "physplan.sandbox.ablations:FullGraphSandboxReasoner",
         "paper": "physplan.reasoning.presets:paper",
         "open": "physplan.reasoning.presets:open_weights",
         "paper-motion": "physplan.reasoning.presets:paper_motion",
@@ -27,6 +29,7 @@ REASONERS = Registry(
         "open-prompt-derived": "physplan.reasoning.presets:open_prompt_derived",
         "open-full-graph": "physplan.reasoning.presets:open_full_graph",
     },
+    group="reasoners",
     callers=(
         "paper",
         "open",
@@ -37,9 +40,6 @@ REASONERS = Registry(
         "open-prompt-derived",
         "open-full-graph",
     ),
-    prompts=dict.fromkeys(
-        ("sandbox", "sandbox-prompt-derived", "sandbox-full-graph"), "physplan.sandbox.prompts:matching"
-    ),
 )
 
 
@@ -48,16 +48,20 @@ def make_reasoner(
     settings: CallSettings | None = None,
     *,
     prompts: str | os.PathLike[str] | None = None,
+    eyes: Callable[[], Segmenter] | None = None,
 ) -> Reasoner:
     """The reasoner of a preset, or of a preset with an ablation ("paper-full-graph").
 
     `prompts` is a folder with templates of one's own; they are checked here, before anything is asked.
+    `eyes` gives the run's segmenter to a reasoner that looks at the picture with it.
     """
     entry = REASONERS.get(name)
     if entry is not None and importlib.util.find_spec(entry.partition(":")[0]) is None:
         raise PhysPlanError(f"The reasoner {name!r} is not part of this installation.")
     make = REASONERS.load(name)
-    options = {}
+    options: dict[str, Any] = {}
+    if eyes is not None and "eyes" in inspect.signature(make).parameters:
+        options["eyes"] = eyes
     if prompts is not None:
         if "prompts" not in inspect.signature(make).parameters:
             raise PhysPlanError(f"The reasoner {name!r} asks no model: leave out reasoner.prompts.")

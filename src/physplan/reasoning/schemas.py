@@ -74,7 +74,15 @@ EDITS = _object(
 MOTION = ("rise", "angle", "to")
 MOVING_EDITS = _object(
     **EDITS["properties"],
-    motion=_list(_object(o=TEXT, law=_one_of(*LAWS), rise=NUMBER, angle=NUMBER, to=TEXT)),
+    motion=_list(
+        _object(
+            o=TEXT,
+            law=_one_of(*(name for name, law in LAWS.items() if law.offered)),
+            rise=NUMBER,
+            angle=NUMBER,
+            to=TEXT,
+        )
+    ),
 )
 INSTRUCTION = _object(instruction=TEXT)
 # The ablations' answers.

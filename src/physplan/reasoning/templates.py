@@ -65,7 +65,7 @@ def _vocabulary() -> Mapping[str, object]:
             f"- {convention.situation}: {' + '.join(convention.relations)} ({convention.note})"
             for convention in CONVENTIONS
         ),
-        "laws": "\n".join(f"- {law.name}: {law.formula}" for law in LAWS.values()),
+        "laws": "\n".join(f"- {law.name}: {law.formula}" for law in LAWS.values() if law.offered),
         "max_nodes": limits.max_nodes,
         "max_value": limits.max_value,
         "max_text": limits.max_text,

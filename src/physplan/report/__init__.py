@@ -1,4 +1,4 @@
-"""A run on one page."""
+"""The HTML report of a run, on one page."""
 
 from physplan.report.page import write_report
 

@@ -16,6 +16,7 @@ from physplan.perception import Evidence
 from physplan.runs import RunFolder, layout
 from physplan.runs.records import Attempt, KeyframeRecord, RunRecord, read_from
 from physplan.runs.verdicts import verdict_of
+from physplan.verify.by_judge import Judgement
 from physplan.verify.verdict import Checked
 
 MAX_EMBEDDED = 500_000_000  # bytes of a video in the page
@@ -65,6 +66,10 @@ class RunFiles:
     @cached_property
     def attempts(self) -> tuple[Attempt, ...]:
         return layout.load_attempts(self.folder.path) if self.has("latents") else ()
+
+    @cached_property
+    def judgement(self) -> Judgement | None:
+        return layout.load_judgement(self.folder.path) if self.has("video") else None
 
     @cached_property
     def regions(self) -> dict[str, Tensor]:

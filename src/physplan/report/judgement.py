@@ -63,14 +63,18 @@ def attempts_section(run: RunFiles) -> str:
     rows = "".join(
         f"<tr><td>seed {one.seed}{' (kept)' if one.chosen else ''}</td>"
         f"<td>{_marked(one.verdict)}</td>"
-        f"<td class='number'>{'' if one.score is None else f'{one.score:.2f}'}</td>"
+        f"<td class='number'>{'' if one.score is None else f'{one.score:.2f}'}"
+        f"{'' if one.preference is None else f' (chosen by {one.preference:.3f})'}</td>"
         f"<td class='number'>{one.seconds:.1f} s</td>"
         f'<td><a href="{layout.attempt(one.seed)}/{layout.REPORT}">its report</a></td></tr>'
         for one in run.attempts
     )
+    if any(one.preference is not None for one in run.attempts) or run.about.method == "best_of_n":
+        rule = "All were made; the one that best_of_n.by prefers is kept."
+    else:
+        rule = "Seeds were sampled in order until a video held; where none does, the highest score is kept."
     return (
-        '<p class="lead">Seeds were sampled in order until a video held; where none does, the one with the '
-        "highest score is kept. Plan and keyframes are the same for all.</p>"
+        f'<p class="lead">{rule} Plan and keyframes are the same for all.</p>'
         "<div class='wide'><table><thead><tr><th>attempt</th><th>verdict</th><th class='number'>score</th>"
         f"<th class='number'>time</th><th></th></tr></thead><tbody>{rows}</tbody></table></div>"
     )

@@ -9,6 +9,7 @@ from physplan.files import write_atomic
 from physplan.report.costs import again_section, cost_section
 from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
+from physplan.report.judge import judge_section
 from physplan.report.judgement import attempts_section, verdict_box, verdict_section
 from physplan.report.pictures import embed, embed_bytes
 from physplan.report.steering import regions_section, repeats_words, terms_section
@@ -36,6 +37,7 @@ def page(run: RunFiles) -> str:
     sections = [
         ("result", "The video", _result(run)),
         ("verdict", "Does it show the plan?", verdict_section(run)),
+        ("judge", "What a second judge says", judge_section(run)),
         ("attempts", "The attempts", attempts_section(run)),
         ("picture", "What is in the picture", picture_section(run)),
         ("plan", "What happens, and why", plan_section(run)),

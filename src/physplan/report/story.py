@@ -97,8 +97,9 @@ def _keyframe(run: RunFiles, entry: KeyframeRecord, event: Event) -> str:
     )
     drawn = "drawn once" if entry.attempts == 1 else f"best of {entry.attempts} drawings"
     drawn = "given" if run.about.keyframes else drawn
+    whose = "<small>the instruction is in your words</small><br>" if event.by_user else ""
     return (
         f'<div class="card"><h3>State {number}, at frame {event.anchor}</h3><div class="row">{row}</div>'
-        f"<blockquote>{escape(entry.instruction)}</blockquote>"
+        f"<blockquote>{escape(entry.instruction)}</blockquote>{whose}"
         f"<small>{drawn}; {entry.drift:.1%} of what no edit touches has changed; {verdict}</small></div>"
     )

@@ -1,4 +1,4 @@
-"""The run folder: where a run's artefacts lie, which of them are done, and who is at work on them."""
+"""The run folder: its artefacts, which stages are done, and the lock of the process that works in it."""
 
 from physplan.runs.folder import RunFolder
 from physplan.runs.memory import PeakMemory

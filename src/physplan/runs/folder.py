@@ -28,7 +28,7 @@ class RunFolder:
         return self.path / name
 
     @contextmanager
-    def opened(self) -> Iterator[RunFolder]:
+    def locked(self) -> Iterator[RunFolder]:
         """Make the folder and hold it: two processes never work in one at a time.
 
         A folder with files of somebody else is refused before anything is written or removed there.
@@ -90,7 +90,7 @@ class RunFolder:
             peak_memory_bytes=peak_memory_bytes,
         ).save(self._record_path(stage))
 
-    def forget(self, stages: Sequence[str]) -> None:
+    def invalidate(self, stages: Sequence[str]) -> None:
         """Drop what is done of these stages, records first: a file without a record is never trusted."""
         records = [self.record(stage) for stage in stages]
         for stage in stages:

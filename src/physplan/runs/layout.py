@@ -11,6 +11,7 @@ times.json                      seconds of previews, backpropagation and samplin
 video.mp4  video.mkv  strip.png the video; without loss; some of its frames
 signed.mp4                      the video with content credentials: docs/responsible-use.md
 verdict.json                    whether the video shows what the plan says: docs/verify.md
+judge.json                      what a judge that was asked answered: physplan verify --judge
 report.html  failure.json       all of it on one page; why the run did not end, if it did not
 attempts.json  attempts/seed0/ ...    what became of each attempt; each is a run of its own
 base/                           the video model alone with the same seed, if asked for: a run of its own
@@ -23,18 +24,21 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from physplan.errors import PhysPlanError
 from physplan.foreign import inside
 from physplan.graph.errors import GraphError
 from physplan.graph.json_values import read_list, read_object, read_string
+from physplan.methods.stages import STAGES as STAGES
+from physplan.methods.stages import StageName as StageName
 from physplan.runs.records import (
     LIMITS,
     Attempt,
     KeyframeRecord,
     RunRecord,
     check_losses,
+    file_digest,
     load_json,
     read_from,
 )
@@ -46,10 +50,8 @@ if TYPE_CHECKING:
     from physplan.graph import EventChain
     from physplan.perception import Evidence
     from physplan.verify import Checked
+    from physplan.verify.by_judge import Judgement
     from physplan.video.files import Video
-
-StageName = Literal["plan", "keyframes", "evidence", "sketch", "latents", "video", "verdict"]
-STAGES: tuple[StageName, ...] = get_args(StageName)
 
 RUN, CONFIG = "run.json", "config.yaml"
 INPUT, FRAME = "input.png", "frame.png"
@@ -60,6 +62,7 @@ LATENTS, LOSSES, REGIONS = "latents.safetensors", "losses.json", "regions.safete
 TIMES, SKETCH, SKETCH_STRIP = "times.json", "sketch.mp4", "sketch.png"
 ATTEMPTS, ATTEMPTS_FOLDER, BASE = "attempts.json", "attempts", "base"
 VIDEO, EXACT_VIDEO, STRIP, VERDICT = "video.mp4", "video.mkv", "strip.png", "verdict.json"
+JUDGE = "judge.json"
 SIGNED = "signed.mp4"
 REPORT, PREVIEW, LOG, LOCK = "report.html", "preview.png", "log.txt", ".lock"
 FAILURE, SAMPLING = "failure.json", "sampling.safetensors"
@@ -68,7 +71,7 @@ FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS, ATTEMPTS
 FILES = (
     *(RUN, CONFIG, INPUT, FRAME, PLAN, UNFINISHED_PLAN, KEYFRAMES, EVIDENCE, LATENTS, LOSSES, REGIONS),
     *(TIMES, SKETCH, SKETCH_STRIP, ATTEMPTS, VIDEO, EXACT_VIDEO, STRIP, VERDICT, REPORT, PREVIEW, LOG),
-    *(LOCK, FAILURE, SAMPLING, SIGNED),
+    *(LOCK, FAILURE, SAMPLING, SIGNED, JUDGE),
 )
 
 
@@ -143,6 +146,18 @@ def load_failure(folder: Path) -> dict[str, str] | None:
         return {name: read_string(found[name], f"$.{name}") for name in ("error", "same_command")}
     except (OSError, PhysPlanError, GraphError):
         return None
+
+
+def load_judgement(folder: Path) -> Judgement | None:
+    """A judge's answers about the video that is there now; None where there are none."""
+    from physplan.verify.judgement_json import read_judgement
+
+    if not (folder / JUDGE).is_file():
+        return None
+    with read_from(folder / JUDGE):
+        found = read_object(load_json(folder, JUDGE), "$")
+        same = found.get("video") == file_digest(folder / EXACT_VIDEO)
+        return read_judgement(found) if same else None
 
 
 def load_losses(folder: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from physplan.foreign import inside, read_file
 from physplan.graph.errors import GraphError, ParseError
 from physplan.graph.json_values import Limits, read_integer, read_list, read_number, read_object, read_string
 from physplan.graph.parsing import parse_json
+from physplan.methods.records import recorded_method
 
 LIMITS = Limits(max_bytes=100_000_000, max_depth=40, max_entries=10_000_000)
 _MANY = 100_000  # entries of a list, more than any run has
@@ -57,14 +58,15 @@ class RunRecord:
         fields = _fields(value, "$", "inputs", "identity", "versions")
         given = _fields(fields["inputs"], "$.inputs", "prompt", "method", "seed")
         _fields(fields["versions"], "$.versions", "physplan")
+        identity = _object(fields["identity"], "$.identity")
         return cls(
             prompt=read_string(given["prompt"], "$.inputs.prompt"),
-            method=read_string(given["method"], "$.inputs.method"),
+            method=recorded_method(read_string(given["method"], "$.inputs.method"), identity),
             seed=read_integer(given["seed"], "$.inputs.seed"),
             plan=read_string(given["plan"], "$.inputs.plan") if "plan" in given else None,
             keyframes=read_string(given["keyframes"], "$.inputs.keyframes") if "keyframes" in given else None,
             attempts=read_integer(given.get("attempts", 1), "$.inputs.attempts"),
-            identity=_object(fields["identity"], "$.identity"),
+            identity=identity,
             versions=_texts_by_name(fields["versions"], "$.versions"),
         )
 
@@ -103,6 +105,7 @@ class Attempt:
     score: float | None  # None: not checked
     seconds: float
     chosen: bool
+    preference: float | None = None  # of best_of_n by surprise or by a judge; else the score decides
 
     @classmethod
     def from_json(cls, value: object, at: str) -> Attempt:
@@ -113,6 +116,9 @@ class Attempt:
             score=read_number(fields["score"], f"{at}.score") if "score" in fields else None,
             seconds=read_number(fields["seconds"], f"{at}.seconds"),
             chosen=fields["chosen"] is True,
+            preference=read_number(fields["preference"], f"{at}.preference")
+            if fields.get("preference") is not None
+            else None,
         )
 
 

@@ -1,4 +1,4 @@
-"""The sketch: the plan as a crude animation, before any video model runs."""
+"""The sketch: a crude animation of the plan, made without a video model."""
 
 from physplan.sketch.compose import Sketch, make_sketch
 

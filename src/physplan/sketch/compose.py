@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -12,11 +12,11 @@ from physplan.graph import EventChain
 from physplan.graph.laws import Moment, moment
 from physplan.graph.motion import LAWS
 from physplan.perception import Evidence
-from physplan.sketch.cast import LARGEST_MOVED, Stage, set_stage, union
-from physplan.sketch.cuts import Posed
-from physplan.sketch.legs import Leg, legs, posed_first
+from physplan.sketch.cuts import Cut, Posed
+from physplan.sketch.motion_segments import MotionSegment, Segments, motion_segments, posed_first
 from physplan.sketch.ordering import drawing_order, seen_in_front, still_nearness
-from physplan.sketch.pixels import placed
+from physplan.sketch.pixels import Patch, window
+from physplan.sketch.scene import LARGEST_MOVED, SketchScene, sketch_scene, union
 
 HALO_REACH = 0.05  # of the height: how far from its place a thing's rim and shadow still show
 TURNING = ("tip", "swing", "roll")
@@ -34,27 +34,27 @@ class Sketch:
 
 def make_sketch(chain: EventChain, evidence: Evidence) -> Sketch:
     """Frames from plan and evidence alone; the same inputs give the same frames."""
-    stage = set_stage(chain, evidence)
-    ways, notes = legs(chain, stage)
+    scene = sketch_scene(chain, evidence)
+    ways, notes = motion_segments(chain, scene)
     still = {
-        id: _cut_hard(stage.first.image, mask)
-        for id, mask in stage.first.masks.items()
+        id: _cut_hard(scene.first.image, mask)
+        for id, mask in scene.first.masks.items()
         if id not in ways and mask.any() and float(mask.float().mean()) < LARGEST_MOVED
     }
-    orders = tuple(_order(i, chain, stage, ways, still) for i in range(len(chain.events)))
-    resting = {id: posed_first(id, stage) for id in ways if id in stage.first.masks}
-    frames, masks = [], []
+    orders = tuple(_order(i, chain, scene, ways, still) for i in range(len(chain.events)))
+    height, width = scene.first.depth.shape
+    frames = torch.empty(chain.num_frames, 3, height, width, dtype=scene.plate.dtype)
+    masks = torch.empty(chain.num_frames, 1, height, width, dtype=torch.bool)
+    painter = _Painter(scene=scene, ways=ways, still={id: Patch.of(layer) for id, layer in still.items()})
     for frame in range(chain.num_frames):
         event = next((i for i, e in enumerate(chain.events) if frame <= e.anchor), len(chain.events) - 1)
-        picture, mask = _frame(frame, stage, ways, still, resting, orders[event])
-        frames.append(picture)
-        masks.append(mask)
+        painter.paint(frame, orders[event], frames[frame], masks[frame, 0])
     return Sketch(
-        frames=torch.stack(frames).clamp(0, 1),
-        masks=torch.stack(masks)[:, None],
-        kept=union(stage.first, still)[None],
+        frames=frames.clamp_(0, 1),
+        masks=masks,
+        kept=union(scene.first, still)[None],
         orders=orders,
-        notes=(*stage.notes, *notes),
+        notes=(*scene.notes, *notes),
     )
 
 
@@ -65,24 +65,30 @@ def _cut_hard(image: Tensor, mask: Tensor) -> Tensor:
 
 
 def _order(
-    event: int, chain: EventChain, stage: Stage, ways: Mapping[str, list[Leg]], still: Mapping[str, Tensor]
+    event: int,
+    chain: EventChain,
+    scene: SketchScene,
+    ways: Mapping[str, list[MotionSegment]],
+    still: Mapping[str, Tensor],
 ) -> tuple[str, ...]:
-    nearness = {id: still_nearness(stage.first, id) for id in still}
+    nearness = {id: still_nearness(scene.first, id) for id in still}
     rules: list[tuple[str, str]] = []
-    then = stage.keyframes[event].masks
+    then = scene.keyframes[event].masks
     for id, own in ways.items():
-        posed = _state_at(own, event, chain, stage, id)
+        posed = _state_at(own, event, chain, scene, id)
         if posed is None:
             continue
         nearness[id] = posed.nearness
         for other in still:
-            front = seen_in_front(posed, stage.first.masks[other], then.get(other))
+            front = seen_in_front(posed, scene.first.masks[other], then.get(other))
             if front:
                 rules.append((other, id) if front > 0 else (id, other))
     return drawing_order(nearness, rules, chain.graphs[event + 1])
 
 
-def _state_at(own: list[Leg], event: int, chain: EventChain, stage: Stage, id: str) -> Posed | None:
+def _state_at(
+    own: list[MotionSegment], event: int, chain: EventChain, scene: SketchScene, id: str
+) -> Posed | None:
     """How an object is at the end of an event; of one that goes, how it was."""
     anchor = chain.events[event].anchor
     done = [leg for leg in own if leg.end <= anchor]
@@ -91,67 +97,95 @@ def _state_at(own: list[Leg], event: int, chain: EventChain, stage: Stage, id: s
     return own[0].before or own[0].after
 
 
-def _frame(
-    frame: int,
-    stage: Stage,
-    ways: Mapping[str, list[Leg]],
-    still: Mapping[str, Tensor],
-    resting: Mapping[str, Posed],
-    order: tuple[str, ...],
-) -> tuple[Tensor, Tensor]:
-    canvas = stage.plate.clone()
-    acted = torch.zeros_like(stage.first.depth, dtype=torch.bool)
-    for id in order:
-        if id in still:
-            canvas = _over(canvas, still[id])
-            continue
-        for layer in _layers(frame, id, ways[id], resting.get(id), canvas):
-            canvas = _over(canvas, layer)
-            acted |= layer[3] > 0.1
-    differs = (canvas - stage.first.image).abs().amax(0) > DIFFERS
-    return canvas, acted | differs
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Painter:
+    """Draws one frame after the other; what is at rest is cut out once."""
+
+    scene: SketchScene
+    ways: Segments
+    still: Mapping[str, Patch | None]
+    resting: dict[str | Posed, list[Patch]] = field(default_factory=dict)
+
+    def paint(self, frame: int, order: tuple[str, ...], canvas: Tensor, acted: Tensor) -> None:
+        """Fills the canvas [3, H, W] and the map [H, W] of where the plan acts."""
+        canvas.copy_(self.scene.plate)
+        acted.zero_()
+        for id in order:
+            if id in self.still:
+                if (patch := self.still[id]) is not None:
+                    patch.onto(canvas)
+                continue
+            for patch in self._patches(frame, id):
+                patch.onto(canvas)
+                acted[patch.rows, patch.columns] |= patch.pixels[3] > 0.1
+        acted |= (canvas - self.scene.first.image).abs_().amax(0) > DIFFERS
+
+    def _patches(self, frame: int, id: str) -> list[Patch]:
+        """What is drawn of one object in one frame, one over the other."""
+        own = self.ways[id]
+        leg = next((leg for leg in own if leg.start < frame <= leg.end), None)
+        if leg is None or frame == leg.end:
+            done = [leg for leg in own if leg.end <= frame]
+            if done:
+                return self._at_rest(done[-1].after) if done[-1].after is not None else []
+            return self._at_first(id)
+        at = moment(leg.motion, leg.way, (frame - leg.start) / (leg.end - leg.start), leg.phase)
+        if leg.look_only and leg.after is not None and leg.before is not None:
+            after = (replace(p, pixels=p.pixels * at.progress) for p in self._at_rest(leg.after))
+            return [*self._at_rest(leg.before), *after]
+        return _moving(leg, at)
+
+    def _at_first(self, id: str) -> list[Patch]:
+        if id not in self.scene.first.masks:
+            return []
+        if id not in self.resting:
+            self.resting[id] = _at_rest(posed_first(id, self.scene))
+        return self.resting[id]
+
+    def _at_rest(self, posed: Posed) -> list[Patch]:
+        if posed not in self.resting:
+            self.resting[posed] = _at_rest(posed)
+        return self.resting[posed]
 
 
-def _layers(frame: int, id: str, own: list[Leg], first: Posed | None, canvas: Tensor) -> list[Tensor]:
-    """What is drawn of one object in one frame, one over the other."""
-    leg = next((leg for leg in own if leg.start < frame <= leg.end), None)
-    if leg is None or frame == leg.end:
-        done = [leg for leg in own if leg.end <= frame]
-        posed = done[-1].after if done else first
-        return _at_rest(posed) if posed is not None else []
-    at = moment(leg.motion, leg.way, (frame - leg.start) / (leg.end - leg.start), leg.phase)
-    if leg.look_only and leg.after is not None and leg.before is not None:
-        return [*_at_rest(leg.before), *(layer * at.progress for layer in _at_rest(leg.after))]
-    return _moving(leg, at)
-
-
-def _at_rest(posed: Posed) -> list[Tensor]:
+def _at_rest(posed: Posed) -> list[Patch]:
     if posed.cut.mask is posed.seen:  # in the picture it is cut from: exactly as it is there
-        return [_cut_hard(posed.around, posed.halo | posed.seen)]
-    layer = placed(posed.cut.layer, posed.cut.centre, posed.place)
-    return [_cut_hard(posed.around, posed.halo), layer]
+        patches = [Patch.of(_cut_hard(posed.around, posed.halo | posed.seen))]
+    else:
+        patches = [Patch.of(_cut_hard(posed.around, posed.halo)), posed.cut.posed(posed.place)]
+    return [patch for patch in patches if patch is not None]
 
 
-def _moving(leg: Leg, at: Moment) -> list[Tensor]:
-    layers: list[Tensor] = []
+def _moving(leg: MotionSegment, at: Moment) -> list[Patch]:
+    patches: list[Patch | None] = []
     height = (leg.before or leg.after).cut.layer.shape[-2]  # type: ignore[union-attr]
     place = (at.place[0] * height, at.place[1] * height)
     for posed, weight in _weights(leg, at):
         moved = max(abs(place[0] - posed.place[0]), abs(place[1] - posed.place[1])) / (HALO_REACH * height)
         near = max(0.0, 1 - moved - abs(at.size - 1) * 4 - abs(_angle(leg, posed, at)) / 20) * weight
         if near > 0 and at.shown == (0.0, 1.0):
-            ring = (posed.halo & ~posed.seen).to(posed.around.dtype) * near * at.opacity
-            layers.append(torch.cat([posed.around * ring, ring[None]]))
+            patches.append(_ring(posed, near, at.opacity))
     for posed, weight in _weights(leg, at):
         scale, centre = _scale(leg, posed, at), place
         if leg.motion.law in ("grow", "shrink") and at.size < 1:
             centre = (place[0], place[1] + (1 - at.size) * posed.cut.size[1] / 2)  # it stands on something
-        layer = _shown(posed, at) * (weight * at.opacity)
-        layers.append(placed(layer, posed.cut.centre, centre, angle=_angle(leg, posed, at), scale=scale))
-    return layers
+        cut = _shown(posed.cut, at, weight * at.opacity)
+        patches.append(cut.posed(centre, angle=_angle(leg, posed, at), scale=scale))
+    return [patch for patch in patches if patch is not None]
 
 
-def _weights(leg: Leg, at: Moment) -> list[tuple[Posed, float]]:
+def _ring(posed: Posed, near: float, opacity: float) -> Patch | None:
+    """Rim and shadow of a place, without the thing itself."""
+    beside = posed.halo & ~posed.seen
+    if not beside.any():
+        return None
+    rows, columns = window(beside)
+    ring = beside[rows, columns].to(posed.around.dtype) * near * opacity
+    pixels = torch.cat([posed.around[:, rows, columns] * ring, ring[None]])
+    return Patch(pixels=pixels, rows=rows, columns=columns)
+
+
+def _weights(leg: MotionSegment, at: Moment) -> list[tuple[Posed, float]]:
     """Whose look is shown: the state before, then both, then the state after."""
     if leg.before is None or leg.after is None or leg.shape_kept:
         posed = leg.before if leg.before is not None and at.progress < 1 else leg.after or leg.before
@@ -178,14 +212,14 @@ def _smooth(x: float) -> float:
     return x * x * (3 - 2 * x)
 
 
-def _angle(leg: Leg, posed: Posed, at: Moment) -> float:
+def _angle(leg: MotionSegment, posed: Posed, at: Moment) -> float:
     """Turned since the state whose look it is."""
     if posed is leg.after and leg.before is not None and not leg.shape_kept:
         return at.angle - moment(leg.motion, leg.way, 1.0, leg.phase).angle
     return at.angle
 
 
-def _scale(leg: Leg, posed: Posed, at: Moment) -> tuple[float, float]:
+def _scale(leg: MotionSegment, posed: Posed, at: Moment) -> tuple[float, float]:
     if leg.before is None or leg.after is None or leg.shape_kept or leg.motion.law in TURNING:
         return at.size, at.size
     sizes = [
@@ -195,16 +229,12 @@ def _scale(leg: Leg, posed: Posed, at: Moment) -> tuple[float, float]:
     return sizes[0] / posed.cut.size[0], sizes[1] / posed.cut.size[1]
 
 
-def _shown(posed: Posed, at: Moment) -> Tensor:
-    """The layer, cut off above and below where only a part of it is there yet."""
+def _shown(cut: Cut, at: Moment, opacity: float) -> Cut:
+    """The cut at some opacity, clear above and below where only a part of it is there yet."""
     if at.shown == (0.0, 1.0):
-        return posed.cut.layer
-    top = posed.cut.centre[1] - posed.cut.size[1] / 2
-    rows = torch.arange(posed.cut.layer.shape[-2]) + 0.5
-    share = (rows - top) / posed.cut.size[1]
-    inside = ((share >= at.shown[0]) & (share <= at.shown[1])).to(posed.cut.layer.dtype)
-    return posed.cut.layer * inside[None, :, None]
-
-
-def _over(canvas: Tensor, layer: Tensor) -> Tensor:
-    return canvas * (1 - layer[3:]) + layer[:3]
+        return cut if opacity == 1.0 else replace(cut, layer=cut.layer * opacity)
+    top = cut.centre[1] - cut.size[1] / 2
+    rows = torch.arange(cut.layer.shape[-2]) + 0.5
+    share = (rows - top) / cut.size[1]
+    inside = ((share >= at.shown[0]) & (share <= at.shown[1])).to(cut.layer.dtype)
+    return replace(cut, layer=cut.layer * inside[None, :, None] * opacity)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from physplan.sketch.pixels import Point, box, grow, parts, soften
+from physplan.sketch.pixels import Patch, Point, Pose, box, grow, parts, placed_patch, soften, window
 
 EDGE = 0.005  # softness of an outline, of the frame's height
 RIM = 0.02  # what is taken with a thing while it lies still: its outline's blend with the background
@@ -24,6 +24,13 @@ class Cut:
     mask: Tensor  # bool [H, W]
     centre: Point  # (x, y) in pixels
     size: Point  # of its box
+    rows: slice  # where the layer is not clear
+    columns: slice
+
+    def posed(self, place: Point, *, angle: float = 0.0, scale: Point = (1.0, 1.0)) -> Patch | None:
+        """The layer with its middle at `place`, where it is then seen."""
+        pose = Pose(centre=self.centre, place=place, angle=angle, scale=scale)
+        return placed_patch(self.layer, self.rows, self.columns, pose)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,8 +49,11 @@ def cut_out(image: Tensor, mask: Tensor) -> Cut:
     left, top, right, bottom = box(mask)
     # From the outline inwards: the outermost pixels are half background, and would frame it elsewhere.
     opacity = (3 * soften(mask, max(EDGE * mask.shape[0], 1.0)) - 1.2).clamp(0, 1)
+    rows, columns = window(opacity > 0)
     return Cut(
         layer=torch.cat([image * opacity, opacity[None]]),
+        rows=rows,
+        columns=columns,
         mask=mask,
         centre=((left + right) / 2, (top + bottom) / 2),
         size=(right - left, bottom - top),

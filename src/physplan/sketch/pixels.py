@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,9 +20,25 @@ def grow(mask: Tensor, reach: int) -> Tensor:
     """A bool mask [H, W] wider by `reach` pixels (narrower where it is negative)."""
     if reach == 0:
         return mask
-    values = mask[None, None].float() if reach > 0 else 1 - mask[None, None].float()
-    wide = F.max_pool2d(values, 2 * abs(reach) + 1, stride=1, padding=abs(reach))[0, 0] > 0
+    wide = mask if reach > 0 else ~mask
+    for axis in (0, 1):
+        wide = _spread(wide, abs(reach), axis)
     return wide if reach > 0 else ~wide
+
+
+def _spread(mask: Tensor, reach: int, axis: int) -> Tensor:
+    """True up to `reach` pixels to both sides along one axis, by shifts that double."""
+    found, length = mask.clone(), mask.shape[axis]
+    for forwards in (True, False):
+        side, covered = mask.clone(), 0
+        while covered < min(reach, length - 1):
+            step = min(covered + 1, reach - covered, length - 1)
+            near, far = side.narrow(axis, 0, length - step), side.narrow(axis, step, length - step)
+            side = side.clone()
+            side.narrow(axis, step if forwards else 0, length - step).logical_or_(near if forwards else far)
+            covered += step
+        found |= side
+    return found
 
 
 def without_specks(mask: Tensor, share: float) -> Tensor:
@@ -77,6 +94,29 @@ def _halved(values: Tensor) -> Tensor:
     return F.avg_pool2d(values[None], 2, ceil_mode=True, count_include_pad=False)[0]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Patch:
+    """A layer where it shows anything: colours times opacity and opacity, and the rows and columns."""
+
+    pixels: Tensor  # [4, h, w]
+    rows: slice
+    columns: slice
+
+    @classmethod
+    def of(cls, layer: Tensor) -> Patch | None:
+        """The part of a layer [4, H, W] that is not clear."""
+        shows = layer[3] > 0
+        if not shows.any():
+            return None
+        rows, columns = window(shows)
+        return cls(pixels=layer[:, rows, columns], rows=rows, columns=columns)
+
+    def onto(self, canvas: Tensor) -> None:
+        """Drawn over the canvas [3, H, W], in place."""
+        under = canvas[:, self.rows, self.columns]
+        under.mul_(1 - self.pixels[3:]).add_(self.pixels[:3])
+
+
 def placed(
     layer: Tensor, centre: Point, place: Point, *, angle: float = 0.0, scale: tuple[float, float] = (1.0, 1.0)
 ) -> Tensor:
@@ -87,12 +127,73 @@ def placed(
     if place == centre and angle == 0.0 and scale == (1.0, 1.0):
         return layer
     height, width = layer.shape[-2:]
-    ys, xs = torch.meshgrid(torch.arange(height) + 0.5, torch.arange(width) + 0.5, indexing="ij")
+    return _sampled(
+        layer, slice(0, height), slice(0, width), Pose(centre=centre, place=place, angle=angle, scale=scale)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pose:
+    """The point `centre` of a layer comes to `place`; turned about it clockwise by degrees, then scaled."""
+
+    centre: Point
+    place: Point
+    angle: float = 0.0
+    scale: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def still(self) -> bool:
+        return self.place == self.centre and self.angle == 0.0 and self.scale == (1.0, 1.0)
+
+    def forward(self, x: float, y: float) -> Point:
+        """Where a point of the layer comes to."""
+        cosine, sine = math.cos(math.radians(self.angle)), math.sin(math.radians(self.angle))
+        dx, dy = x - self.centre[0], y - self.centre[1]
+        return (
+            self.place[0] + max(self.scale[0], 1e-3) * (cosine * dx - sine * dy),
+            self.place[1] + max(self.scale[1], 1e-3) * (sine * dx + cosine * dy),
+        )
+
+
+def placed_patch(layer: Tensor, rows: slice, columns: slice, pose: Pose) -> Patch | None:
+    """The layer [4, H, W] posed, computed only where its `rows` and `columns` come to; None out of sight."""
+    if pose.still:
+        return Patch(pixels=layer[:, rows, columns], rows=rows, columns=columns)
+    height, width = layer.shape[-2:]
+    corners = [
+        pose.forward(x, y)
+        for x in (columns.start - 1, columns.stop + 1)
+        for y in (rows.start - 1, rows.stop + 1)
+    ]
+    left, right = (bound(x for x, _ in corners) for bound in (min, max))
+    top, bottom = (bound(y for _, y in corners) for bound in (min, max))
+    across = slice(max(0, math.floor(left) - 1), min(width, math.ceil(right) + 1))
+    down = slice(max(0, math.floor(top) - 1), min(height, math.ceil(bottom) + 1))
+    if across.start >= across.stop or down.start >= down.stop:
+        return None
+    return Patch(pixels=_sampled(layer, down, across, pose), rows=down, columns=across)
+
+
+def _sampled(layer: Tensor, rows: slice, columns: slice, pose: Pose) -> Tensor:
+    """The rows and columns of the layer as it is posed."""
+    height, width = layer.shape[-2:]
+    ys, xs = torch.meshgrid(
+        torch.arange(rows.start, rows.stop) + 0.5,
+        torch.arange(columns.start, columns.stop) + 0.5,
+        indexing="ij",
+    )
+    place, scale, centre = pose.place, pose.scale, pose.centre
     dx, dy = (xs - place[0]) / max(scale[0], 1e-3), (ys - place[1]) / max(scale[1], 1e-3)
-    cosine, sine = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+    cosine, sine = math.cos(math.radians(pose.angle)), math.sin(math.radians(pose.angle))
     x, y = centre[0] + cosine * dx + sine * dy, centre[1] - sine * dx + cosine * dy
     grid = torch.stack([2 * x / width - 1, 2 * y / height - 1], dim=-1)
     return F.grid_sample(layer[None], grid[None].to(layer), mode="bilinear", align_corners=False)[0]
+
+
+def window(mask: Tensor) -> tuple[slice, slice]:
+    """The rows and columns that hold a mask [H, W]."""
+    left, top, right, bottom = (int(edge) for edge in box(mask))
+    return slice(top, bottom), slice(left, right)
 
 
 def box(mask: Tensor) -> tuple[float, float, float, float]:

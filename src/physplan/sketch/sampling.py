@@ -7,8 +7,8 @@ left after `weak`, so it costs no more than an unguided video.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -16,52 +16,21 @@ from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.sketch.compose import Sketch
-from physplan.video.checkpoint import Checkpoint
+from physplan.video.clocks import Clocks
 from physplan.video.frames import FrameLayout
 from physplan.video.noise import keep_frozen
 from physplan.video.protocol import Conditioning, VideoModel
-from physplan.video.sampling import OnStep, sample
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clocks:
-    """Shares of the steps: where everything starts from the sketch, and until where the masks hold it."""
-
-    weak: float
-    strong: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.weak <= self.strong <= 1:
-            given = f"weak {self.weak:g} and strong {self.strong:g}"
-            raise PhysPlanError(f"The clocks need 0 <= weak <= strong <= 1, not {given}.")
-
-    def steps(self, num_steps: int) -> tuple[int, int]:
-        return min(round(self.weak * num_steps), num_steps - 1), round(self.strong * num_steps)
-
-
-# Large models: the shares of Time-to-Move's paper (LTX and HunyuanVideo, not there, have Wan's: flow models
-# too). The sandbox's were chosen on validation scenes; its model is small, and a late strong clock leaves it
-# little to spoil.
-CLOCKS: Mapping[str, Clocks] = {
-    "cogvideox": Clocks(weak=0.08, strong=0.18),
-    "wan": Clocks(weak=0.06, strong=0.14),
-    "wan-vace": Clocks(weak=0.06, strong=0.14),
-    "ltx": Clocks(weak=0.06, strong=0.14),
-    "ltx-2": Clocks(weak=0.06, strong=0.14),
-    "hunyuan-1.5": Clocks(weak=0.06, strong=0.14),
-    "svd": Clocks(weak=0.32, strong=0.42),
-    "sandbox": Clocks(weak=0.6, strong=0.9),
-}
-
-
-def clocks_of(family: str, *, weak: float | None = None, strong: float | None = None) -> Clocks:
-    """The family's own, but for what is given."""
-    if weak is not None and strong is not None:
-        return Clocks(weak=weak, strong=strong)
-    if family not in CLOCKS:
-        raise PhysPlanError(f"There are no clocks for the video family {family!r}: give weak and strong.")
-    own = CLOCKS[family]
-    return Clocks(weak=own.weak if weak is None else weak, strong=own.strong if strong is None else strong)
+def clocks_of(model: Any, *, weak: float | None = None, strong: float | None = None) -> Clocks:
+    """The video model's own `clocks`, but for what is given."""
+    own: Clocks | None = getattr(model, "clocks", None)
+    if weak is None or strong is None:
+        if own is None:
+            raise PhysPlanError(f"The video model {model.name} says no clocks: give weak and strong.")
+        weak = own.weak if weak is None else weak
+        strong = own.strong if strong is None else strong
+    return Clocks(weak=weak, strong=strong)
 
 
 def latent_masks(masks: Tensor, layout: FrameLayout, size: tuple[int, int]) -> Tensor:
@@ -106,26 +75,11 @@ def sketch_start(
             f"The sketch has {len(frames)} frames but the video {layout.num_frames}: plan for as many."
         )
     size = (conditioning.latents.shape[-2], conditioning.latents.shape[-1])
-    first, free = (clocks or clocks_of(model.name)).steps(conditioning.noise.num_steps)
+    first, free = (clocks or clocks_of(model)).steps(conditioning.noise.num_steps)
     with torch.no_grad():
         clean = model.encode_frames(frames, layout)
     masks = latent_masks(sketch.masks | sketch.kept[None], layout, size)
     return SketchStart(conditioning=conditioning, clean=clean, masks=masks, first=first, free=free)
-
-
-def sample_from_sketch(
-    model: VideoModel,
-    conditioning: Conditioning,
-    sketch: Sketch,
-    *,
-    clocks: Clocks | None = None,
-    on_step: OnStep | None = None,
-    generator: torch.Generator | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> Tensor:
-    """The method `sketch`."""
-    start = sketch_start(model, conditioning, sketch, clocks)
-    return sample(model, conditioning, on_step, generator=generator, checkpoint=checkpoint, start=start)
 
 
 def _resized(frames: Tensor, height: int, width: int) -> Tensor:

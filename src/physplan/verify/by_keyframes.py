@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from physplan.graph import EventChain, GraphEdit
+from physplan.graph import Consume, EventChain, GraphEdit
 from physplan.perception import Evidence, KeyframeEvidence
-from physplan.sketch.cast import changes, union
 from physplan.sketch.pixels import grow
-from physplan.verify.agreement import Agreement, agreement, soften
+from physplan.sketch.scene import changes, union
+from physplan.verify.agreement import Agreement, Apart, agreement, soften
 from physplan.verify.limits import GROUND, Limits, answer, event_found, looked_at
 from physplan.verify.verdict import EditFound, EventFound
 
@@ -18,29 +18,31 @@ Seen = dict[int, Agreement]  # by frame
 
 
 def by_keyframes(
-    chain: EventChain, evidence: Evidence, softened: Tensor, limits: Limits
+    chain: EventChain, evidence: Evidence, softened: Sequence[Tensor], limits: Limits
 ) -> tuple[EventFound, ...]:
     acting = changes(chain)
     first, start = evidence.first, soften(evidence.first.image)
     still = {id for id, m in first.masks.items() if id not in acting and float(m.float().mean()) < GROUND}
-    apart = union(first, dict.fromkeys(still))
+    still_there = union(first, dict.fromkeys(still))
     reach = max(1, round(limits.margin * start.shape[-2]))
     found = []
     for index, (event, picture) in enumerate(zip(chain.events, evidence.keyframes, strict=True)):
         times = looked_at(chain, index, limits)
         key = soften(picture.image)
+        differences = {t: Apart.of(start, key, softened[t]) for t in times}
 
-        def seen(ids: Sequence[str], key: Tensor, picture: KeyframeEvidence, times: range) -> Seen:
+        def seen(ids: Sequence[str], picture: KeyframeEvidence, differences: dict[int, Apart]) -> Seen:
             region = grow(union(first, dict.fromkeys(ids)) | union(picture, dict.fromkeys(ids)), reach)
-            return {t: agreement(start, key, softened[t], region, apart) for t in times}
+            return {t: agreement(apart, region, still_there) for t, apart in differences.items()}
 
-        whole, last = seen(list(acting), key, picture, times), index + 1 == len(chain.events)
+        whole, last = seen(list(acting), picture, differences), index + 1 == len(chain.events)
         edits = []
         for edit in event.net_edits:
             ids = [id for id in edit.targets() if id in acting]
             found_ids = [id for id in ids if id in first.masks or id in picture.masks]
-            lost = any(id in event.graph for id in ids if id not in found_ids)  # nobody has ever seen it
-            per_frame = seen(found_ids, key, picture, times) if found_ids and not lost else {}
+            lost = any(id in event.graph for id in ids if id not in found_ids)  # seen in neither picture
+            lost = lost or (isinstance(edit, Consume) and edit.o not in first.masks)
+            per_frame = seen(found_ids, picture, differences) if found_ids and not lost else {}
             edits.append(_edit_found(edit, per_frame, times, last, limits))
         value, stray = _overall(whole, last)
         found.append(event_found(index, event.anchor, value, stray, edits, limits))

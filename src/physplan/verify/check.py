@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
@@ -12,40 +11,17 @@ from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
-from physplan.perception import (
-    DepthEstimator,
-    Evidence,
-    FeatureEncoder,
-    KeyframeEvidence,
-    Segmenter,
-    first_frame_evidence,
-    look,
-)
-from physplan.verify.agreement import soften
+from physplan.perception import Evidence, KeyframeEvidence, first_frame_evidence, look
+from physplan.verify.agreement import Softened
 from physplan.verify.by_keyframes import by_keyframes
 from physplan.verify.by_sight import by_sight
-from physplan.verify.bystanders import find_bystanders
+from physplan.verify.bystanders import find_bystanders, is_repainted
+from physplan.verify.fragments import marked
 from physplan.verify.limits import Limits, answer
-from physplan.verify.smoothness import MotionScore, smoothness, video_features
-from physplan.verify.verdict import BystanderFound, EventFound, Verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Perception:
-    segmenter: Segmenter
-    depth: DepthEstimator
-    encoder: FeatureEncoder
-
-
-class Eyes(Protocol):
-    """Each is asked for when it is needed: with keyframes nothing is segmented."""
-
-    @property
-    def segmenter(self) -> Segmenter: ...
-    @property
-    def depth(self) -> DepthEstimator: ...
-    @property
-    def encoder(self) -> FeatureEncoder: ...
+from physplan.verify.perceiving import PerceptionSource
+from physplan.verify.sharpness import is_smeared
+from physplan.verify.smoothness import smoothness, video_features
+from physplan.verify.verdict import Answer, BystanderFound, EventFound, Verdict
 
 
 @torch.no_grad()
@@ -53,11 +29,10 @@ def verify_video(
     chain: EventChain,
     frames: Tensor,
     *,
-    perception: Eyes,
+    perception: PerceptionSource,
     first_frame: Tensor | None = None,
     evidence: Evidence | None = None,
     limits: Limits | None = None,
-    scores: Sequence[MotionScore] = (),
 ) -> Verdict:
     """Judge frames [F, 3, H, W] by the plan. With `evidence` edits are held against the keyframes, without it
     they are looked for by presence, size, look and relations alone, from `first_frame` [3, H, W]."""
@@ -71,19 +46,27 @@ def verify_video(
     else:
         first = evidence.first
     frames = _fitted(frames, chain.num_frames, first)
-    softened = soften(frames)
-    kept = find_bystanders(chain, first, softened, limits)
+    softened = Softened(frames)
+    keyframe = evidence.keyframes[-1] if evidence is not None and evidence.keyframes else None
+    kept = find_bystanders(chain, first, keyframe, softened, limits)
     events = (
         by_keyframes(chain, evidence, softened, limits)
         if evidence is not None
         else by_sight(chain, first, frames, perception.segmenter, perception.depth, limits)
     )
+    if evidence is not None:
+        events = marked(chain, evidence, frames[-1], events, perception)
     score = _score(events, kept, limits)
-    found = answer(score, limits.holds, limits.fails)
-    if found == "holds" and all(edit.value is None for edit in events[-1].edits):
-        found = "doubtful"  # nothing that should be there was there to be compared
+    last = None if keyframe is None else keyframe.image
+    repainted = is_repainted(chain, first, last, softened, limits)
+    if repainted:
+        score = min(score, 0.0)
+        events = tuple(replace(event, verdict="fails") for event in events)
+    smeared = keyframe is not None and evidence is not None and is_smeared(chain, evidence, frames, limits)
+    found = _overall(score, events, limits)
+    if smeared and found == "holds":
+        found = "doubtful"
     motion = smoothness(video_features(frames, perception.encoder)).to_json()
-    motion |= {back_end.name: back_end(frames) for back_end in scores}
     return Verdict(
         verdict=found,
         score=score,
@@ -91,7 +74,17 @@ def verify_video(
         events=events,
         bystanders=kept,
         motion=motion,
+        repainted=repainted,
+        smeared=smeared,
     )
+
+
+def _overall(score: float, events: Sequence[EventFound], limits: Limits) -> Answer:
+    """A video holds when its score does and no line of it says that something is not there."""
+    found = answer(score, limits.holds, limits.fails)
+    unseen = all(edit.value is None for edit in events[-1].edits)  # nothing was there to be compared
+    failing = any(edit.verdict == "fails" for event in events for edit in event.edits)
+    return "doubtful" if found == "holds" and (unseen or failing) else found
 
 
 def _fitted(frames: Tensor, count: int, first: KeyframeEvidence) -> Tensor:

@@ -27,6 +27,8 @@ class Limits:
     late: int = 6  # frames at the end in which the last state is looked for
     around: int = 2  # frames before and after an earlier anchor
     margin: float = 0.02  # around masks, of the height
+    smeared: float = 0.5  # of the edges of what changed, beside those of the rest: less is a smear
+    repainted: float = 0.5  # of the picture outside what acts, changed to the end: another scene
 
 
 def answer(value: float, holds: float, fails: float) -> Answer:
@@ -45,10 +47,11 @@ def event_found(
     index: int, anchor: int, value: float, stray: float, edits: Sequence[EditFound], limits: Limits
 ) -> EventFound:
     worst = min((edit.value for edit in edits if edit.value is not None), default=value)
+    found = answer((value + worst) / 2 - limits.stray * min(stray, 1.0), limits.holds, limits.fails)
     return EventFound(
         event=index + 1,
         anchor=anchor,
-        verdict=answer((value + worst) / 2 - limits.stray * min(stray, 1.0), limits.holds, limits.fails),
+        verdict="doubtful" if found == "holds" and any(edit.verdict == "fails" for edit in edits) else found,
         value=value,
         stray=stray,
         edits=tuple(edits),

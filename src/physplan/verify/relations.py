@@ -36,11 +36,12 @@ def shown(edit: GraphEdit, first: Picture, now: Picture) -> float | None:
     return degree if degree is None or isinstance(edit, Link) else 1 - degree
 
 
-def _gone(id: str, first: Picture, now: Picture) -> float:
-    if id not in now.masks:
-        return 1.0
+def _gone(id: str, first: Picture, now: Picture) -> float | None:
+    """None for what was not seen in the first frame: it cannot be seen to go."""
     before = first.masks.get(id)
-    return 0.0 if before is None else max(0.0, 1 - float(now.masks[id].sum() / before.sum()))
+    if before is None:
+        return None
+    return 1.0 if id not in now.masks else max(0.0, 1 - float(now.masks[id].sum() / before.sum()))
 
 
 def _resized(edit: Update, first: Picture, now: Picture) -> float:

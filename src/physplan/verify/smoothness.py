@@ -8,7 +8,6 @@ arXiv 2606.20707; the formulas here are our own).
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -37,25 +36,6 @@ class Smoothness:
             **{name: round(value, 6) for name, value in asdict(self).items()},
             "score": round(self.score, 6),
         }
-
-
-class MotionScore(Protocol):
-    """Anything that says of a video [F, 3, H, W] how unlike natural motion it is: larger is worse."""
-
-    name: str
-
-    def __call__(self, frames: Tensor) -> float: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FeatureSmoothness:
-    """The back end that every preset has: the run's own encoder."""
-
-    encoder: FeatureEncoder
-    name: str = "features"
-
-    def __call__(self, frames: Tensor) -> float:
-        return smoothness(video_features(frames, self.encoder)).score
 
 
 @torch.no_grad()

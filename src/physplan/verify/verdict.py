@@ -83,6 +83,8 @@ class Verdict:
     events: tuple[EventFound, ...]
     bystanders: tuple[BystanderFound, ...]
     motion: dict[str, float]  # smoothness and other back ends: shown, not part of the verdict
+    repainted: bool = False  # most of what no edit touches has changed: another scene
+    smeared: bool = False  # what changed is where it should be, without its edges
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -93,31 +95,46 @@ class Verdict:
             "events": [event.to_json() for event in self.events],
             "bystanders": [bystander.to_json() for bystander in self.bystanders],
             "motion": self.motion,
+            **({"repainted": True} if self.repainted else {}),
+            **({"smeared": True} if self.smeared else {}),
         }
 
     def sentence(self) -> str:
         """The verdict for people, without the words of the plan's file."""
+        if self.repainted:
+            return f"{_OPENINGS['fails']} Most of what no edit touches has changed: it became another scene."
         told = "; ".join(
             f"{what}: {', '.join(which)}"
             for what, which in (
                 ("not seen", self._edits("fails")),
                 ("not clearly seen", self._edits("doubtful")),
+                ("smeared", ["what changed has lost its edges"] if self.smeared else []),
                 ("changed though it should not", [b.object for b in self.bystanders if not b.kept]),
             )
             if which
         )
         if self.verdict == "holds" and not told:
             return "The video shows what was planned, and the rest stays as it was."
+        if self.verdict == "holds" and self._edits("doubtful"):
+            return f"The video shows what was planned, as far as can be seen. {told[0].upper()}{told[1:]}."
         reason = told or "too little of it is seen, or too much else has changed"
         return f"{_OPENINGS[self.verdict]} {reason[0].upper()}{reason[1:]}."
 
     def _edits(self, verdict: Answer) -> list[str]:
-        return [
-            f"{edit_in_words(edit.edit)} (event {event.event})"
-            for event in self.events
-            for edit in event.edits
-            if edit.verdict == verdict
-        ]
+        """One statement per edit: net edits come again in every later event."""
+        found: dict[str, list[int]] = {}
+        for event in self.events:
+            for edit in event.edits:
+                if edit.verdict == verdict:
+                    found.setdefault(edit_in_words(edit.edit), []).append(event.event)
+        return [f"{words} (event{'s' * (len(at) > 1)} {_listed(at)})" for words, at in found.items()]
+
+
+def _listed(numbers: list[int]) -> str:
+    """Numbers in words: "1", "1 and 3", "1 to 3"."""
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{numbers[0]} to {numbers[-1]}"
+    return " and ".join(map(str, numbers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

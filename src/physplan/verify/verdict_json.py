@@ -39,6 +39,8 @@ def read_verdict(value: object) -> Checked:
         events=tuple(_event(*one) for one in _entries(fields["events"], "$.events")),
         bystanders=tuple(_bystander(*one) for one in _entries(fields["bystanders"], "$.bystanders")),
         motion={name: read_number(number, f"$.motion.{name}") for name, number in motion.items()},
+        repainted=fields.get("repainted") is True,
+        smeared=fields.get("smeared") is True,
     )
 
 

@@ -1,4 +1,4 @@
-"""A sampling that was cut off goes on at its step: latent, generator and what was recorded, after each step.
+"""An interrupted sampling resumes at its step: latent, generator and what was recorded, after each step.
 
 The next step depends on nothing else, so the video is the same to the bit.
 """
@@ -46,7 +46,7 @@ class CheckpointFile:
     key: str
 
     def load(self) -> SamplingState | None:
-        """None where there is none, or none of this sampling: it then begins anew."""
+        """None where there is none, or none of this sampling: it then starts from the first step."""
         try:
             with open_tensors(self.path) as file:
                 about = file.metadata() or {}

@@ -30,7 +30,7 @@ from physplan.foreign import read_file
 from physplan.pictures import open_picture
 from physplan.video.gif import add_comment, read_comment, with_palette
 from physplan.video.marks import DIGITAL_SOURCE_TYPE, MADE_BY_A_MODEL, add_xmp, xmp_packet
-from physplan.video.opened import MAX_FRAMES, decode, open_video, tags_of
+from physplan.video.untrusted_video import MAX_FRAMES, decode, open_video, tags_of
 
 MAX_PIXELS = 300_000_000  # of a whole video: as floating point numbers they take 3.6 GB
 FRAMES_INDEX = "frames.json"

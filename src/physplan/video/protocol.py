@@ -25,7 +25,7 @@ from PIL.Image import Image
 from torch import Tensor
 
 from physplan.video.frames import FrameLayout, Window, WindowMode
-from physplan.video.given import GivenFrame
+from physplan.video.keyframe_conditioning import GivenFrame
 
 
 class NoiseFamily(Protocol):
@@ -53,12 +53,21 @@ class Conditioning:
 
     latents: Tensor  # [1, C, F, H, W] float32: z at step 0, drawn on the CPU, on the model's device
     noise: NoiseFamily
-    timesteps: Tensor  # [num_steps] on the CPU, what the denoiser is told at each step
+    timesteps: Tensor  # [num_steps] on the CPU, the timestep that conditions the denoiser at each step
     layout: FrameLayout
     height: int
     width: int
     guidance: tuple[float | Tensor, ...]  # classifier-free guidance weight per step, () when it is off
     inputs: Mapping[str, Any] = field(default_factory=dict)  # the family's own tensors: text, picture, rotary
+
+
+@runtime_checkable
+class DrawsOutcome(Protocol):
+    """A model that draws what will happen as a condition beside the noise."""
+
+    def undecided(self, conditioning: Conditioning) -> Conditioning:
+        """The same run with that left open, for guidance to decide."""
+        ...
 
 
 @runtime_checkable

@@ -49,7 +49,7 @@ def sample(
 
     `on_step(n, latents, clean_estimate)` is called after each step; when it returns False, the loop stops and
     the clean estimate so far is the result: an early look at a run that is not worth finishing.
-    With a `checkpoint`, a loop that was cut off goes on at its step.
+    With a `checkpoint`, an interrupted loop resumes at its step.
     """
     z, noise = conditioning.latents, conditioning.noise
     begun = resume(checkpoint, generator, z)

@@ -100,7 +100,7 @@ def _label(draw: ImageDraw.ImageDraw, label: str, middle: int) -> None:
 
 
 def _size(frames: Frames) -> tuple[int, int]:
-    """(width, height)"""
+    """(width, height)."""
     if isinstance(frames, Tensor):
         return int(frames.shape[-1]), int(frames.shape[-2])
     return next((p.size for p in frames if p is not None), (3, 2))

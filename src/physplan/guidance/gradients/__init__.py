@@ -1,4 +1,4 @@
-"""From the terms to g of algorithm 1: `exact`, `fused`, `direct`, or Frame Guidance's `whole`, a file each.
+"""From loss terms to the gradient g of algorithm 1; `exact` is here, other modes in `extensions/gradients`.
 
 The graph is cut at z0: each anchor's terms are passed back to a detached slice of the clean latent before the
 next anchor is decoded, so memory does not grow with the number of events. What happens to these slices is
@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 
 from physplan.guidance.config import GuidanceConfig
-from physplan.guidance.gradients.direct import Direct
+from physplan.guidance.extensions.gradients.direct import Direct
+from physplan.guidance.extensions.gradients.fused import Fused
+from physplan.guidance.extensions.gradients.whole import Whole
 from physplan.guidance.gradients.exact import Exact
-from physplan.guidance.gradients.fused import Fused
 from physplan.guidance.gradients.mode import Mode
-from physplan.guidance.gradients.whole import Whole
-from physplan.guidance.previews import Look, look
+from physplan.guidance.previews import PreviewRequest, decode_and_measure
 from physplan.guidance.records import TermRecord
 from physplan.video.protocol import Conditioning, VideoModel
 
@@ -45,12 +45,11 @@ def direction(
     z: Tensor,
     n: int,
     *,
-    looks: Sequence[Look],
+    requests: Sequence[PreviewRequest],
     config: GuidanceConfig,
     weighted: bool,
-    progress: float,
 ) -> Direction:
-    """The update direction at step n from what is looked at; regions count only if `weighted`."""
+    """The update direction at step n from the requested previews; regions count only if `weighted`."""
     kind = Whole if config.normalise == "whole" else MODES[config.gradient]
     frozen = conditioning.noise.frozen
     z = z.detach().requires_grad_(kind.through_denoiser)
@@ -62,19 +61,18 @@ def direction(
     previews: dict[int, Tensor] = {}
     regions: dict[str, Tensor | None] = {}
     decoding = 0.0
-    for at in looks:
-        preview = look(
+    for request in requests:
+        preview = decode_and_measure(
             model,
             clean.detach(),
-            at,
-            progress=progress,
+            request,
             downscale=config.preview_downscale,
             limit=config.measure.limit,
         )
-        mode.tally.idle += preview.idle
+        mode.log.idle += preview.idle
         mode.add(preview)
-        if at.anchor:
-            previews[at.event] = preview.frame.detach()
+        if request.anchor:
+            previews[request.event] = preview.frame.detach()
         regions |= preview.regions
         decoding += preview.decoding_seconds
         del preview  # its graph goes before the next anchor is decoded
@@ -84,7 +82,7 @@ def direction(
         gradient=gradient,
         prediction=prediction.detach(),
         clean=clean.detach(),
-        terms=mode.tally.records(),
+        terms=mode.log.records(),
         previews=previews,
         regions=regions,
         decoding_seconds=decoding,

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.gradients.mode import Mode, countdown
+from physplan.guidance.paper.update import normalised
 from physplan.guidance.previews import Active, Preview
-from physplan.guidance.update import normalised
 from physplan.video.frames import Window
 
 
@@ -31,6 +31,6 @@ class Exact(Mode):
             cotangent = torch.zeros_like(clean)
             cotangent[:, :, window.latents] = piece
             (noisy,) = torch.autograd.grad(clean, z, cotangent, retain_graph=left > 0)
-            self.tally.norms.append((term, noisy.norm()))
+            self.log.norms.append((term, noisy.norm()))
             g += term.spec.weight * self.weights(term, noisy) * normalised(noisy)
         return g

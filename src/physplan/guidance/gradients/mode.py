@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from physplan.guidance.config import GuidanceConfig
+from physplan.guidance.paper.update import finite, region_weights
 from physplan.guidance.previews import Active, Cotangent, Preview
 from physplan.guidance.records import TermRecord
-from physplan.guidance.update import finite, region_weights
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ def countdown(items: Sequence[T]) -> Iterator[tuple[int, T]]:
 
 
 @dataclass(kw_only=True, eq=False)
-class Tally:
+class TermLog:
     """What became of the terms of one repeat."""
 
     norms: list[tuple[Active, Tensor]] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Mode(ABC):
     def __init__(self, config: GuidanceConfig, clean: Tensor, *, outside: float, frozen: int) -> None:
         self.config, self.outside, self.frozen = config, outside, frozen
         self.at_clean = torch.zeros_like(clean)  # what is summed at z0
-        self.tally = Tally()
+        self.log = TermLog()
 
     @abstractmethod
     def add(self, preview: Preview) -> None:

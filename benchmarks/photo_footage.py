@@ -1,0 +1,149 @@
+"""`python -m benchmarks.photo_footage DIR`: our motion from the first frame against what really happened.
+
+DIR holds the clips of Debian's python3-mecavideo (docs/photographs.md). Given are the first frame, the moving
+thing's outline there, where it ends and the law; the composer draws the rest. Beside it: the first frame held
+still, and the same thing on a straight line at constant speed. Measured as Physics-IQ does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from physplan.errors import PhysPlanError
+from physplan.graph import EventChain, Motion, Node, PhysicalDelta, StateChange, StateGraph, Update, motion
+from physplan_bench.physics_iq import Metrics, compare, motion_masks
+
+Video = NDArray[np.uint8]  # [T, H, W, 3]
+Mask = NDArray[np.bool_]
+WIDTH = 400  # pixels: larger clips are made smaller
+APART = 40  # of 255: what a moving thing differs from the clip's median
+MOST = 49  # frames
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Frames from `start` to `stop` of a file, in which one thing moves by one law."""
+
+    file: str
+    shows: str
+    law: str
+    start: int
+    stop: int
+
+
+CLIPS = (
+    Clip("balle1-vp9.avi", "a thrown ball", "projectile", 5, 125),
+    Clip("Principe_inertie.avi", "a puck without force", "linear", 6, 28),
+    Clip("Force_constante.avi", "a puck under a constant force", "accelerating", 8, 26),
+    Clip("balle-jbart.mp4", "a ball on its way down a hollow", "accelerating", 8, 44),
+    Clip("balle-jbart.mp4", "the ball on its way up", "decelerating", 60, 84),
+)
+
+
+def read(path: Path, start: int, stop: int) -> Video:
+    """At most 49 frames, evenly spaced, at most 400 pixels wide."""
+    import av
+    import cv2
+
+    frames = []
+    with av.open(str(path)) as clip:
+        for number, frame in enumerate(clip.decode(video=0)):
+            if start <= number < stop:
+                frames.append(frame.to_ndarray(format="rgb24"))
+    if len(frames) < 9:
+        raise PhysPlanError(f"{path} has {len(frames)} of the frames {start} to {stop}.")
+    frames = frames[:: -(-len(frames) // MOST)]
+    scale = min(1.0, WIDTH / frames[0].shape[1])
+    size = (round(frames[0].shape[1] * scale), round(frames[0].shape[0] * scale))
+    return np.stack([cv2.resize(frame, size, interpolation=cv2.INTER_AREA) for frame in frames])
+
+
+def moving(video: Video, whole: Video) -> Iterator[Mask]:
+    """The largest thing of each frame that the median of the whole clip does not show."""
+    from scipy import ndimage
+
+    median = np.median(whole, axis=0)
+    for frame in video:
+        away = np.abs(frame.astype(np.int16) - median).max(-1) > APART
+        labels, count = ndimage.label(ndimage.binary_opening(away, iterations=1))
+        if not count:
+            raise PhysPlanError("Nothing moves in a frame of the clip: choose other frames.")
+        sizes = np.bincount(labels.ravel())
+        sizes[0] = 0
+        yield ndimage.binary_fill_holes(ndimage.binary_dilation(labels == sizes.argmax(), iterations=2))
+
+
+def centre(mask: Mask) -> tuple[float, float]:
+    rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+    return float(columns[0] + columns[-1] + 1) / 2, float(rows[0] + rows[-1] + 1) / 2
+
+
+def drawn(first: NDArray[Any], mask: Mask, law: Motion, count: int) -> Video:
+    """The composer's frames of a plan with one event."""
+    from physplan_photo.compose.config import ComposeConfig
+    from physplan_photo.compose.render import Renderer
+
+    id = law.o
+    chain = EventChain.build(
+        prompt="it moves",
+        num_frames=count,
+        graph=StateGraph([Node(id, "ball")], []),
+        deltas=[PhysicalDelta((StateChange(id, "elsewhere", "it moves on"),), 0.999)],
+        edits=[(Update(id, "configuration", "moved"),)],
+        motions=[(law,)],
+    )
+    image = first.astype(np.float32) / 255
+    config = ComposeConfig(shadows=False)
+    renderer = Renderer(chain=chain, image=image, masks={id: mask}, seed=0, config=config)
+    return np.stack([np.round(renderer.frame(k).image * 255).astype(np.uint8) for k in range(count)])
+
+
+def measure(folder: Path, clip: Clip) -> dict[str, Metrics]:
+    video = read(folder / clip.file, clip.start, clip.stop)
+    whole = read(folder / clip.file, 0, 10**6)
+    masks = list(moving(video, whole))
+    (x0, y0), (x1, y1) = centre(masks[0]), centre(masks[-1])
+    height = video.shape[1]
+    shift = {"dx": round((x1 - x0) / height, 4), "dy": round((y1 - y0) / height, 4)}
+    id = "ball#1"
+    ours = drawn(video[0], masks[0], motion(id, clip.law, **shift), len(video))
+    line = drawn(video[0], masks[0], motion(id, "linear", **shift), len(video))
+    still = np.repeat(video[:1], len(video), axis=0)
+    truth = motion_masks(video)
+    return {
+        name: compare(made, motion_masks(made), video, truth)
+        for name, made in (("ours", ours), ("straight", line), ("still", still))
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    folder = Path(given[0] if given else "/usr/share/pymecavideo/data/video")
+    if not (folder / CLIPS[0].file).is_file():
+        print(
+            f"Skipped: {folder} has no {CLIPS[0].file}. Unpack Debian's python3-mecavideo, name its folder."
+        )
+        return 0
+    print(f"{'clip':34} {'law':13} {'video':9} {'where+when':>10} {'where':>7} {'how much':>9} {'MSE':>8}")
+    for clip in CLIPS:
+        for name, found in measure(folder, clip).items():
+            print(
+                f"{clip.shows:34} {clip.law:13} {name:9} {found.spatiotemporal:10.3f} {found.spatial:7.3f} "
+                f"{found.weighted_spatial:9.3f} {found.mse:8.5f}",
+                flush=True,
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except PhysPlanError as error:
+        sys.exit(f"physplan: {error}")

@@ -1,0 +1,59 @@
+"""The sentences that `benchmarks.photo` lets happen: photographs by name, objects by name, box or click."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`photo` is a file's stem; `objects` are as `physplan photo --object` reads them."""
+
+    photo: str
+    prompt: str
+    objects: tuple[str, ...] = ()
+    contact: bool = False  # two or more bodies that touch
+
+    @property
+    def name(self) -> str:
+        return "-".join([self.photo, *self.prompt.split()])
+
+
+CUP, SAUCER, SPOON = "cup:172,10,405,262", "saucer:70,50,480,392", "spoon:300,60,432,330"
+ROCKET = "rocket@320,240@322,150"
+CAT = "cat:0,0,365,299"
+BIRD = "bird:700,1240,1880,1870"
+BOWL, FIG = "bowl:570,210,2560,1720", "fig:1050,610,1800,1310"
+RED, ORANGE = "red candy:257,187,314,242", "orange candy:178,183,233,238"
+LEFT, RIGHT = "left gear:18,220,160,345", "right gear:175,245,275,350"
+DISC, LIGHTER = "disc:333,117,456,247", "lighter:312,312,357,461"
+CLOUD = "cloud:170,190,1290,800"
+
+SENTENCES = (
+    Sentence("rocket", "the rocket rises", (ROCKET,)),
+    Sentence("rocket", "the rocket tips over", (ROCKET,)),
+    Sentence("coffee", "the cup steams", (CUP,)),
+    Sentence("coffee", "the saucer slides to the left", (CUP, SAUCER, SPOON), contact=True),
+    Sentence("chelsea", "the cat turns blue", (CAT,)),
+    Sentence("chelsea", "the cat gets wet", (CAT,)),
+    Sentence("astronaut", "the helmet rises", ("helmet:270,340,511,511",)),
+    Sentence("apple", "the apple cracks"),
+    Sentence("free_by_Peter_Nerlich", "the bird flies off to the left", (BIRD,)),
+    Sentence("free_by_Peter_Nerlich", "the bird swings", (BIRD,)),
+    Sentence("Picture_0B_by_freespace", "the bowl slides to the left", (BOWL, FIG), contact=True),
+    Sentence("Picture_0B_by_freespace", "the fig shakes", (BOWL, FIG), contact=True),
+    Sentence("Kleiber_by_Lukas_Baubkus", "the bird flies off to the right", ("bird:2420,1180,3260,2270",)),
+    Sentence("LadyBird", "the ladybird flies off to the right", ("ladybird:1660,700,1920,960",)),
+    Sentence("smarties", "the red candy rolls to the orange candy", (RED, ORANGE), contact=True),
+    Sentence("smarties", "the blue candy rolls off to the right", ("blue candy:265,282,322,342",)),
+    Sentence("smarties", "the green candy grows and bursts", ("green candy:240,90,296,148",)),
+    Sentence("citrus-fruits", "the orange spins", ("orange:544,490,910,855",)),
+    Sentence("citrus-fruits", "the lime turns red", ("lime:618,248,868,495",)),
+    Sentence("sun_behind_clouds", "the cloud turns orange", (CLOUD,)),
+    Sentence(
+        "wool_mill_machine", "the left gear spins and the right gear spins", (LEFT, RIGHT), contact=True
+    ),
+    Sentence("lighthouse", "the lighthouse freezes over", ("lighthouse:60,80,600,958",)),
+    Sentence("castle-maintenon", "the castle catches fire", ("castle:10,70,900,640",)),
+    Sentence("stuff", "the disc slides to the lighter", (DISC, LIGHTER), contact=True),
+)

@@ -1,0 +1,153 @@
+"""The way to a first video for each kind of reader: commands, download, money, privacy, time, what comes out.
+
+`physplan doctor` prints one of them, the quick start all (tests/docs/test_ways.py holds them together).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# GB fetched per repository: number of weights times the bytes they are stored in; not measured.
+DOWNLOAD_GB: Mapping[str, float] = {
+    "IDEA-Research/grounding-dino-tiny": 0.69,
+    "facebook/sam2.1-hiera-small": 0.18,
+    "facebook/sam2.1-hiera-large": 0.9,
+    "facebook/sam3": 3.4,
+    "depth-anything/Depth-Anything-V2-Small-hf": 0.1,
+    "facebook/dinov2-base": 0.35,
+    "facebook/dinov3-vitb16-pretrain-lvd1689m": 0.35,
+    "black-forest-labs/FLUX.1-Kontext-dev": 33.7,
+    "Lightricks/LTX-Video-0.9.5": 16.0,
+    "Lightricks/LTX-Video": 15.0,
+    "THUDM/CogVideoX-5b-I2V": 21.5,
+}
+PICTURE = "photo.jpg"
+SENTENCE = "the candle burns down"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """`commands` can be pasted: each is a line of a shell."""
+
+    have: str  # what the reader has
+    preset: str
+    commands: tuple[str, ...]
+    download: str
+    leaves: str  # whether pictures leave the machine
+    money: str
+    time: str
+    gives: str
+    also: str = ""  # what it needs besides
+
+
+GENERATE = f'physplan generate --image {PICTURE} --prompt "{SENTENCE}" --preset'
+SERVER = "vllm serve {model} --max-model-len 16384 --port 8000   # in a second terminal: pip install vllm"
+BESIDE = "40 GB of memory beside the card's; stop the server after the plan, or run it on another machine"
+ACCESS = "hf auth login   # after asking for access on the page of black-forest-labs/FLUX.1-Kontext-dev"
+
+WAYS: tuple[Way, ...] = (
+    Way(
+        have="nothing",
+        preset="photo",
+        commands=(
+            "physplan models get photo",
+            "python -m physplan_photo.sample rocket.jpg",
+            'physplan photo rocket.jpg --prompt "the rocket rises" --object "rocket@320,240@322,150"',
+        ),
+        download="85 MB",
+        leaves="no",
+        money="none",
+        time="half a minute to two minutes on two CPU cores",
+        gives="the photograph's own pixels in motion, 49 frames of up to 704 pixels",
+    ),
+    Way(
+        have="a key",
+        preset="cloud",
+        commands=(
+            "export GEMINI_API_KEY=...",
+            "physplan models get cloud",
+            f"{GENERATE} cloud --dry-run",
+            f"{GENERATE} cloud --budget 6",
+        ),
+        download="1.3 GB",
+        leaves="yes: to Google",
+        money="about 3.50 USD with two events; never more than --budget",
+        time="not measured: we had no key",
+        gives="a generated video of 97 frames at 1280 x 720",
+    ),
+    Way(
+        have="a server",
+        preset="storyboard",
+        commands=(
+            SERVER.format(model="Qwen/Qwen3-VL-4B-Instruct"),
+            "vllm serve Qwen/Qwen-Image-Edit-2511 --omni --port 8001   # in a third: pip install vllm-omni",
+            "physplan models get storyboard",
+            f"{GENERATE.removesuffix(' --preset')} --config local.yaml",
+        ),
+        download="1.0 GB, and the servers' own models",
+        leaves="to your servers only",
+        money="none",
+        time="not measured: we had no server with a model",
+        gives="the keyframes' pixels in motion, 97 frames of 704 x 480",
+        also="local.yaml, which names the two servers: docs/quickstart.md",
+    ),
+    Way(
+        have="a 12 GB card",
+        preset="home",
+        commands=(
+            SERVER.format(model="Qwen/Qwen3-VL-4B-Instruct"),
+            ACCESS,
+            "physplan models get home",
+            f"{GENERATE} home --dry-run",
+            f"{GENERATE} home",
+        ),
+        download="about 51 GB",
+        leaves="no",
+        money="none",
+        time="not measured: we had no GPU",
+        gives="a generated video of 97 frames at 704 x 480",
+        also=BESIDE,
+    ),
+    Way(
+        have="a 24 GB card",
+        preset="desk",
+        commands=(
+            SERVER.format(model="Qwen/Qwen3-VL-8B-Instruct"),
+            ACCESS,
+            "physplan models get desk",
+            f"{GENERATE} desk --dry-run",
+            f"{GENERATE} desk",
+        ),
+        download="about 52 GB",
+        leaves="no",
+        money="none",
+        time="not measured: we had no GPU",
+        gives="a generated video of 121 frames at 704 x 480, steered by gradients",
+        also=BESIDE,
+    ),
+)
+
+
+def download_gb(weights: tuple[str, ...]) -> float | None:
+    """GB of all these repositories; None where one is not known."""
+    known = [DOWNLOAD_GB.get(name) for name in weights]
+    return None if None in known else sum(size or 0.0 for size in known)
+
+
+def way_to(preset: str) -> Way | None:
+    return next((way for way in WAYS if way.preset == preset), None)
+
+
+def chosen(found: Mapping[str, Any]) -> Way:
+    """Of a survey of this machine: the largest card's way, a key's, else the one that needs nothing."""
+    from physplan.machine import HARD, has_key
+
+    memory = max((gpu["memory_gb"] for gpu in found["gpus"]), default=0.0)
+    for name in ("desk", "home"):
+        if memory and not any(one["kind"] in HARD for one in found["presets"][name]["missing"]):
+            return next(way for way in WAYS if way.preset == name)
+    if any(has_key(name) for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY")):
+        return next(way for way in WAYS if way.preset == "cloud")
+    return WAYS[0]

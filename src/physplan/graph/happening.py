@@ -1,0 +1,37 @@
+"""What happens in a plan, event by event, as one sentence: words for a video model."""
+
+from __future__ import annotations
+
+import re
+
+from physplan.graph.chain import EventChain
+from physplan.graph.state import StateGraph
+
+ID = re.compile(r"\b([\w-]+)#\d+")
+
+
+def happening(chain: EventChain) -> str:
+    """The events' states in order; keyframes without words for the way between them give slides."""
+    names = {node.id: node.category for graph in _graphs(chain) for node in graph.nodes}
+
+    def named(text: str) -> str:
+        return ID.sub(lambda found: names.get(found[0], found[1]).replace("_", " "), text)
+
+    told = []
+    for number, event in enumerate(chain.events):
+        begins = "First" if number == 0 else "at the end" if number == len(chain.events) - 1 else "then"
+        changes = (f"the {named(change.object)} is {named(change.state)}" for change in event.delta.states)
+        told.append(f"{begins}, {' and '.join(changes)}")
+    return "; ".join(told) + "."
+
+
+def words_for_video(prompt: str, chain: EventChain | None, kind: str) -> str:
+    """The user's sentence, the plan's, or the one after the other; without a plan the user's."""
+    if chain is None or kind == "user":
+        return prompt
+    plan = happening(chain)
+    return plan if kind == "plan" else f"{prompt.rstrip(' .')}. {plan}"
+
+
+def _graphs(chain: EventChain) -> list[StateGraph]:
+    return [chain.graph, *(event.graph for event in chain.events)]

@@ -1,0 +1,1 @@
+"""Gradient modes beyond the paper: `fused`, `direct`, and Frame Guidance's `whole`."""

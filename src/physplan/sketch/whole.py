@@ -1,0 +1,85 @@
+"""A thing that something hides in part is drawn whole once it moves: from its kind, or from a keyframe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from physplan.graph import EventChain
+from physplan.perception import KeyframeEvidence
+from physplan.sketch.cuts import Cut, cut_out, rigid_shift
+from physplan.sketch.pixels import grow
+
+PART = 0.85  # of the whole's area: an outline below this is a part of it
+FITS = 0.85  # of the part that the whole covers, and of the whole's rest that something can hide
+UNLIKE = 0.16  # mean difference of the colours of the part and of the whole there
+LARGEST = 0.3  # of the picture: what is larger is ground, and hides nothing
+
+
+def wholes(
+    chain: EventChain,
+    first: KeyframeEvidence,
+    keyframes: Sequence[KeyframeEvidence],
+    actors: Mapping[str, object],
+) -> dict[str, Cut]:
+    """The whole look of each actor that stands half hidden in the first frame, where it stands there."""
+    found = {}
+    for id in actors:
+        hiding = _others(first, id)
+        if id not in first.masks or not (grow(first.masks[id], 2) & hiding).any():
+            continue
+        for picture, mask in _sources(chain, id, first, keyframes):
+            cut = completed(first, first.masks[id], picture.image, mask, hiding)
+            if cut is not None:
+                found[id] = cut
+                break
+    return found
+
+
+def completed(
+    first: KeyframeEvidence, part: Tensor, image: Tensor, whole: Tensor, hiding: Tensor
+) -> Cut | None:
+    """The part's own pixels and, where `hiding` covers the rest of it, those of the whole in `image`."""
+    if part.sum() > PART * whole.sum():
+        return None
+    dx, dy = rigid_shift(whole, part, hiding)
+    outline = shifted(whole[None], dx, dy)[0]
+    rest = outline & ~part
+    if (outline & part).sum() < FITS * part.sum() or (rest & hiding).sum() < FITS * rest.sum():
+        return None
+    there = shifted(image, dx, dy)
+    own = outline & part & ~grow(hiding, 1)  # pixels at an edge are half of what hides it
+    if float((there - first.image)[:, outline & part].abs().mean()) > UNLIKE:
+        return None
+    return cut_out(torch.where(own, first.image, there), outline)
+
+
+def shifted(values: Tensor, dx: int, dy: int) -> Tensor:
+    """[C, H, W] moved right and down; what comes in is 0."""
+    height, width = values.shape[-2:]
+    framed = F.pad(values, (max(dx, 0), max(-dx, 0), max(dy, 0), max(-dy, 0)))
+    top, left = max(-dy, 0), max(-dx, 0)
+    return framed[..., top : top + height, left : left + width]
+
+
+def _sources(
+    chain: EventChain, id: str, first: KeyframeEvidence, keyframes: Sequence[KeyframeEvidence]
+) -> Iterator[tuple[KeyframeEvidence, Tensor]]:
+    """Its own kind in the first frame, which no editor has drawn, then itself in the keyframes."""
+    for other, mask in first.masks.items():
+        if other != id and chain.node(other).category == chain.node(id).category:
+            yield first, mask
+    for frame in keyframes:
+        if id in frame.masks:
+            yield frame, frame.masks[id]
+
+
+def _others(frame: KeyframeEvidence, id: str) -> Tensor:
+    found = torch.zeros_like(frame.depth, dtype=torch.bool)
+    for other, mask in frame.masks.items():
+        if other != id and float(mask.float().mean()) < LARGEST:
+            found |= mask
+    return found

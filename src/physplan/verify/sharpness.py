@@ -1,0 +1,56 @@
+"""Whether what the plan changes is drawn, or smeared: its edges against those of the keyframe."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from physplan.graph import EventChain
+from physplan.perception import Evidence
+from physplan.sketch.pixels import grow
+from physplan.sketch.scene import changes, union
+from physplan.verify.agreement import CHANGED, soften
+from physplan.verify.limits import Limits
+
+LEAST_PIXELS = 20  # of a region that has edges
+SOFTEST = 0.25  # of the still part: a video that is softer as a whole is not judged by that
+
+
+def is_smeared(chain: EventChain, evidence: Evidence, frames: Tensor, limits: Limits) -> bool:
+    """Whether what changed is where it should be, without its edges."""
+    detail = detail_left(chain, evidence, frames, late=limits.late)
+    return detail is not None and detail < limits.smeared
+
+
+def detail_left(chain: EventChain, evidence: Evidence, frames: Tensor, *, late: int) -> float | None:
+    """The edges of the last frames [F, 3, H, W] where the last keyframe shows what acts and has changed, as a
+    share of the keyframe's; over the same share where nothing changed. 1: as sharp as the rest.
+
+    None where the keyframe changes too little to tell. A video of another size is softer everywhere: the
+    still part takes that out.
+    """
+    first, last = evidence.first, evidence.keyframes[-1]
+    changed = (soften(last.image) - soften(first.image)).abs().amax(0) > CHANGED
+    acts = changed & grow(union(last, dict.fromkeys(changes(chain))), 1)
+    still = ~grow(changed, 2)
+    key, before, shown = _edges(last.image), _edges(first.image), [_edges(frame) for frame in frames[-late:]]
+    acts, still = acts[:-1, :-1], still[:-1, :-1]
+    wanted = _strength(key, acts)
+    if int(acts.sum()) < LEAST_PIXELS or wanted < CHANGED / 2:
+        return None
+    there = max(_strength(one, acts) for one in shown) / wanted
+    flat = _strength(before, still)
+    rest = max(_strength(one, still) for one in shown) / flat if flat > CHANGED / 10 else 1.0
+    return there / min(1.0, max(rest, SOFTEST))
+
+
+def _edges(picture: Tensor) -> Tensor:
+    """[H - 1, W - 1]: how far a pixel of a picture [3, H, W] is from its right and its lower neighbour."""
+    across = (picture[:, :-1, 1:] - picture[:, :-1, :-1]).abs().amax(0)
+    down = (picture[:, 1:, :-1] - picture[:, :-1, :-1]).abs().amax(0)
+    return across + down
+
+
+def _strength(edges: Tensor, where: Tensor) -> float:
+    """Root mean square: edges count, not the noise between them."""
+    return float(torch.sqrt((edges[where] ** 2).mean())) if where.any() else 0.0

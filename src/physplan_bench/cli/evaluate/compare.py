@@ -1,0 +1,52 @@
+"""`physplan evaluate compare`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from physplan.errors import PhysPlanError
+from physplan_bench.cli.evaluate.common import add_output, emit, make_parser
+
+EXAMPLES = """\
+  physplan evaluate compare before.json after.json
+  physplan evaluate compare before.json after.json --page compared     with the videos won and lost
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = make_parser(
+        subparsers,
+        "compare",
+        help="two results pair by pair: what was won, what was lost",
+        examples=EXAMPLES,
+        run=run,
+    )
+    parser.add_argument("before", type=Path, metavar="A.json")
+    parser.add_argument("after", type=Path, metavar="B.json")
+    parser.add_argument("--method", metavar="NAME", help="only this method of both results")
+    add_output(parser, plot=False, reported=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from physplan_bench.pairs import changes_of, compared_table, match_results
+    from physplan_bench.records import need_records
+
+    before, after = (
+        [record.moved(path.absolute().parent, Path.cwd()) for record in need_records(path)]
+        for path in (args.before, args.after)
+    )
+    if args.method:
+        before, after = ([r for r in group if r.method == args.method] for group in (before, after))
+    records, compared = match_results(before, after, names=(args.before.stem, args.after.stem))
+    if not compared:
+        raise PhysPlanError(
+            "The two results share no method, scene and seed: give results of the same scenes, or --method."
+        )
+    result = {"benchmark": "comparison", "compared": [asdict(one) for one in compared]}
+    table = compared_table(compared, f"{args.after.stem} less {args.before.stem}")
+    args.changes = changes_of(records, compared)
+    return emit(args, result, table, records=records)

@@ -1,0 +1,99 @@
+"""`physplan evaluate correct`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from physplan.errors import PhysPlanError
+from physplan_bench.cli.evaluate.common import add_output, emit, make_parser
+
+if TYPE_CHECKING:
+    from physplan_bench.correction import Corrected
+    from physplan_bench.records import Record
+
+EXAMPLES = """\
+  physplan evaluate correct phyground.json --labels labels.csv
+labels.csv has a head and the columns scene, label, and, where needed, method and seed. Labels are on the
+scale of the result's scores (cases.csv of --page shows both) and of videos drawn at random.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = make_parser(
+        subparsers,
+        "correct",
+        help="a judge's mean corrected by a few human labels, with the judge's error in the interval",
+        examples=EXAMPLES,
+        run=run,
+    )
+    parser.add_argument("result", type=Path, metavar="RESULT.json")
+    parser.add_argument("--labels", type=Path, required=True, metavar="FILE.csv")
+    parser.add_argument("--value", metavar="NAME", help="a figure of each video instead of its score")
+    add_output(parser, plot=False, reported=False, page=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from physplan_bench.labels import match, read_labels
+    from physplan_bench.pairs import methods_of
+    from physplan_bench.records import need_records
+    from physplan_bench.tables import Column, Row, Table
+
+    records = need_records(args.result)
+    labels = match(read_labels(args.labels), records)
+    found: dict[str, Corrected] = {}
+    for method in methods_of(records):
+        chosen = [i for i, record in enumerate(records) if record.method == method]
+        if any(i in labels for i in chosen):
+            found[method] = correct_method(
+                [records[i] for i in chosen], [labels.get(i) for i in chosen], args.value
+            )
+    titles = ("Corrected", "Judge alone", "Labels alone", "Judge's bias", "Weight", "Labelled", "Not")
+    rows = [
+        Row(
+            label=method,
+            cells=(
+                *(one.estimate, one.judge_only, one.labels_only, one.bias, one.weight),
+                *(one.labelled, one.unlabelled),
+            ),
+        )
+        for method, one in found.items()
+    ]
+    table = Table(
+        title="Corrected by human labels",
+        columns=tuple(Column(title=title, digits=2) for title in titles),
+        rows=tuple(rows),
+        note="95 % intervals over scenes, with the judge's error (prediction-powered, PPI++ weight).",
+    )
+    result = {"benchmark": "correction", "methods": {name: asdict(one) for name, one in found.items()}}
+    return emit(args, result, table)
+
+
+def correct_method(records: list[Record], labels: list[float | None], value: str | None) -> Corrected:
+    """Scenes are the observations: means over a scene's labelled, and over its other videos."""
+    import numpy as np
+
+    from physplan_bench.correction import by_cluster, correct
+
+    scores = [record.score if value is None else figure(record, value) for record in records]
+    known = [i for i, label in enumerate(labels) if label is not None]
+    groups = [record.group for record in records]
+    mine = {groups[i] for i in known}
+    said = by_cluster([labels[i] or 0.0 for i in known], [groups[i] for i in known])
+    judged = by_cluster([scores[i] for i in known], [groups[i] for i in known])
+    rest = [i for i, group in enumerate(groups) if group not in mine]
+    others = by_cluster([scores[i] for i in rest], [groups[i] for i in rest])
+    return correct(
+        np.array(list(said.values())), np.array([judged[c] for c in said]), np.array(list(others.values()))
+    )
+
+
+def figure(record: Record, name: str) -> float:
+    found = record.values.get(name)
+    if not isinstance(found, int | float):
+        known = ", ".join(k for k, v in record.values.items() if isinstance(v, int | float)) or "none"
+        raise PhysPlanError(f"The videos have no figure {name!r}: there is {known}.")
+    return float(found)

@@ -1,0 +1,1 @@
+"""A benchmark result as one static HTML page."""

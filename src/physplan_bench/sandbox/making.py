@@ -1,0 +1,97 @@
+"""The video of one arm for one scene and seed: made once, or several times with the best one kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from physplan.methods.base import BASE
+from physplan.pipeline.sampling import Guide, make_latents
+from physplan.sketch import Sketch, make_sketch
+from physplan.verify import Perception, Verdict, verify_video
+from physplan_bench.sandbox.arms import BEST_OF_N, NO_MOTION, TRUTH, WHOLE, Arm
+from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.sketches import whole_keyframes, without_motion
+
+NEXT_SEED = 1000  # so far apart are the attempts' seeds: no two seeds of a study share one
+FIRST_TRUE_TAKE = 2  # takes 0 and 1 are what videos are compared with
+
+Video = np.ndarray  # [T, H, W, 3] uint8
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Attempt:
+    seed: int
+    video: Video
+    verdict: Verdict
+
+
+def make_video(here: Setting, arm: Arm, *, seed: int) -> Video:
+    """One attempt."""
+    if arm.method == TRUTH:
+        return here.scene.render(take=FIRST_TRUE_TAKE + seed).frames
+    sketch = make_sketch_of(here, arm) if arm.sketched else None
+    if not arm.runs.samples:
+        assert sketch is not None
+        return to_bytes(sketch.frames)
+    guided_by = None
+    if arm.guided:
+        chain, evidence = here.drawn(arm.level, arm.plan)
+        guided_by = Guide(chain=chain, evidence=evidence, config=arm.guidance(here.config))
+    sampled = make_latents(
+        here.config,
+        here.backends,
+        here.picture,
+        here.scene.prompt,
+        seed=seed,
+        guided_by=guided_by,
+        sketch=sketch,
+    )
+    with torch.no_grad():
+        return to_bytes(here.backends.video.decode(sampled.latents, sampled.layout))
+
+
+def make_sketch_of(here: Setting, arm: Arm) -> Sketch:
+    chain, evidence = here.drawn(arm.level, arm.plan)
+    if WHOLE in arm.options:
+        return whole_keyframes(chain, evidence)
+    sketch = make_sketch(chain, evidence)
+    return without_motion(sketch, chain.anchors) if arm.method == NO_MOTION else sketch
+
+
+def make_attempts(here: Setting, arm: Arm, *, seed: int) -> list[Attempt]:
+    """In order: of `best_of_n` all N, otherwise until the verdict holds. The first has the seed itself."""
+    found: list[Attempt] = []
+    maker = Arm(name=BASE.name) if arm.method == BEST_OF_N else arm
+    while len(found) < arm.tries:
+        number = seed + NEXT_SEED * len(found)
+        video = make_video(here, maker, seed=number)
+        found.append(Attempt(seed=number, video=video, verdict=verdict_on(here, arm, video)))
+        if arm.until_it_holds and found[-1].verdict.verdict == "holds":
+            break
+    return found
+
+
+def best(attempts: Sequence[Attempt]) -> Attempt:
+    """The first of those with the highest score."""
+    return max(attempts, key=lambda attempt: attempt.verdict.score)
+
+
+def verdict_on(here: Setting, arm: Arm, video: Video, *, keyframes: bool = True) -> Verdict:
+    """The verification that a run would do, against the arm's own plan and keyframes, or its plan alone."""
+    chain, evidence = here.drawn(arm.level, arm.plan)
+    return verify_video(
+        chain,
+        torch.from_numpy(video).permute(0, 3, 1, 2) / 255,
+        perception=Perception(**here.backends.perception, encoder=here.backends.encoder),
+        first_frame=evidence.first.image,
+        evidence=evidence if keyframes else None,
+    )
+
+
+def to_bytes(frames: Tensor) -> Video:
+    return (frames.permute(0, 2, 3, 1).clamp(0, 1) * 255 + 0.5).byte().cpu().numpy()

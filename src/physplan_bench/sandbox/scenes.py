@@ -1,0 +1,113 @@
+"""A scene as the method sees it: its picture, the plan made from it, and keyframes with their evidence.
+
+All of it by the pipeline's own stages, so every setting counts here as it does in a run.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal
+
+from PIL import Image
+
+from physplan.errors import PhysPlanError
+from physplan.graph import EventChain
+from physplan.guidance.paper.selection import select_terms
+from physplan.keyframes import KeyframeEditor
+from physplan.perception import Evidence
+from physplan.pipeline import stages
+from physplan.pipeline.backends import Backends
+from physplan.pipeline.config import Config
+from physplan.pipeline.planning import make_plan
+from physplan_bench.provenance import file_digest
+from physplan_sandbox import components
+from physplan_sandbox.editor import SandboxEditor, TruthEditor
+from physplan_sandbox.plan_ablations import full_graph_plan, prompt_only_plan
+from physplan_sandbox.video import SIZE
+from physplan_sandbox.world.render import FRAMES, Clip
+from physplan_sandbox.world.scene import Scene
+
+PlanKind = Literal["graph", "words", "reparsed"]  # the method's own, ablation (i), ablation (ii)
+
+
+def check_honoured(config: Config) -> None:
+    """Refuse settings that a study in the sandbox's world would ignore."""
+    if config.reasoner.name != "sandbox":
+        raise PhysPlanError(
+            f"The study plans with the sandbox's rules, not with reasoner.name={config.reasoner.name}: "
+            "it keeps no stored answers and no budget."
+        )
+    if config.editor.name != "sandbox" or config.editor.options:
+        raise PhysPlanError(
+            "The study's keyframes are drawn by the sandbox's editor at the levels it compares: choose them "
+            "with --levels, not with editor.name or editor.options."
+        )
+    shown, video = (FRAMES, SIZE, SIZE), config.video
+    if (video.num_frames, video.height, video.width) != shown:
+        raise PhysPlanError(
+            f"The study compares with true videos of {shown[0]} frames of {shown[2]} x {shown[1]}: leave "
+            "video.num_frames, video.height and video.width as they are."
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Setting:
+    """One scene of a split with what does not depend on the method, made when first asked for."""
+
+    scene: Scene
+    config: Config
+    _drawn: dict[tuple[PlanKind, int], tuple[EventChain, Evidence]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def backends(self) -> Backends:
+        return Backends(self.config)
+
+    @cached_property
+    def truth(self) -> Clip:
+        return self.scene.render()
+
+    @cached_property
+    def picture(self) -> Image.Image:
+        return Image.fromarray(self.truth.frames[0])
+
+    @cached_property
+    def chain(self) -> EventChain:
+        """The reasoner's plan: it sees the picture and the prompt, never the truth."""
+        with tempfile.TemporaryDirectory(prefix="physplan-plan-") as folder:
+            return make_plan(self.config, self.backends, self.picture, self.scene.prompt, calls=Path(folder))
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The names of the terms that the plan's events select."""
+        return frozenset(
+            term.name for event in range(len(self.chain.events)) for term in select_terms(self.chain, event)
+        )
+
+    def drawn(self, level: int, kind: PlanKind = "graph") -> tuple[EventChain, Evidence]:
+        """A plan, and the evidence of the keyframes that an editor draws for it who errs at this level."""
+        if (kind, level) not in self._drawn:
+            self._drawn[kind, level] = self._draw(level, kind)
+        return self._drawn[kind, level]
+
+    def _draw(self, level: int, kind: PlanKind) -> tuple[EventChain, Evidence]:
+        chain = self.chain
+        if kind == "words":
+            chain = prompt_only_plan(self.scene.prompt, chain.graph, chain.num_frames)
+        editor: KeyframeEditor = TruthEditor(self.scene) if level == 0 else SandboxEditor(level=level)
+        drawn = stages.make_keyframes(self.config, self.backends, self.picture, chain, editor=editor)
+        if kind == "reparsed":  # the editor knows the rules' words only, so nothing is redrawn
+            chain = full_graph_plan(chain, self.picture, drawn.images, **self.backends.perception)
+            seen = stages.look_at(self.backends, self.picture, chain, drawn.images)  # for other graphs
+        else:
+            seen = drawn.sightings
+        return chain, stages.make_evidence(chain, seen)
+
+
+@cache
+def weights_digest() -> str:
+    """All trained weights of the sandbox: other weights, other results."""
+    files = sorted(components.WEIGHTS.rglob("*.safetensors"))
+    return "-".join(file_digest(path)[:8] for path in files)

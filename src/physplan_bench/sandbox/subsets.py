@@ -1,0 +1,65 @@
+"""Scenes in which a part of the method has work to do, by rules that look at the truth and at no video."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count, islice
+
+from physplan.errors import PhysPlanError
+from physplan_bench.sandbox.movement import hides, movers
+from physplan_sandbox.truth import object_ids, true_chain
+from physplan_sandbox.world.phenomena import scene
+from physplan_sandbox.world.scene import Scene
+
+CROWD = 6
+PART = 0.8  # of the most that is ever seen of an object
+FURTHEST = 100  # so many scenes are looked at for each that is wanted, then the world is said to lack them
+
+
+def crowded(shown: Scene) -> bool:
+    """At least six objects besides the table: regions (iv) have something to protect."""
+    return len(shown.things) >= CROWD
+
+
+def moving(shown: Scene) -> bool:
+    """A law of some event moves an object: position (vii) has something to say."""
+    return bool(movers(true_chain(shown)))
+
+
+def hiding(shown: Scene) -> bool:
+    """An object that moves comes before another or goes behind one: depth (viii) decides what is seen."""
+    chosen = movers(true_chain(shown))
+    keys = [key for key, id in object_ids(shown).items() if id in chosen]
+    return bool(keys) and hides(shown.render(), keys)
+
+
+def half_hidden(shown: Scene) -> bool:
+    """An object that moves shows less than 80 % of itself in the first frame: the rest has to be made up."""
+    chosen, clip = movers(true_chain(shown)), shown.render()
+    for key, id in object_ids(shown).items():
+        if id in chosen and key in clip.names:
+            areas = (clip.objects == clip.names.index(key)).sum((1, 2))
+            if 0 < areas[0] < PART * areas.max():
+                return True
+    return False
+
+
+SUBSETS: Mapping[str, Callable[[Scene], bool]] = {
+    "all": lambda shown: True,
+    "crowded": crowded,
+    "moving": moving,
+    "hiding": hiding,
+    "half-hidden": half_hidden,
+}
+
+
+def chosen_scenes(subset: str, split: str, *, first: int, number: int) -> tuple[int, ...]:
+    """The first scenes from `first` on that the rule holds for."""
+    rule = SUBSETS[subset]
+    looked_at = islice(count(first), FURTHEST * number)
+    found = tuple(islice((index for index in looked_at if rule(scene(split, index))), number))
+    if len(found) < number:
+        raise PhysPlanError(
+            f"Only {len(found)} of {FURTHEST * number} {split} scenes are {subset}: ask for fewer (--scenes)."
+        )
+    return found

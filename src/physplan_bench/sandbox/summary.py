@@ -1,0 +1,145 @@
+"""The results of a study's cases summed up per arm, with 95 % intervals over scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from physplan_bench.bootstrap import cluster_bootstrap, paired_difference
+from physplan_bench.physics_iq.benchmark import Pair, PhysicsIQConfig, score_interval
+from physplan_bench.physics_iq.metrics import Metrics
+from physplan_bench.sandbox.arms import MAIN_ARMS, PROPOSED, Arm
+from physplan_bench.sandbox.realism import frechet_to_truth
+from physplan_bench.sandbox.verdicts import against_judge
+
+JUDGED = tuple(arm.name for arm in MAIN_ARMS)  # whose verdicts are held against the judge
+
+Measured = tuple[Mapping[str, Any], Mapping[str, Any]]  # a case's identity and its result
+
+
+def row(
+    arm: Arm, groups: Mapping[str, Sequence[Measured]], true: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    here = groups[arm.label]
+    found = {"method": arm.name, "level": arm.level, **figures(here), **realism(here, true)}
+    reference = groups.get(Arm(name=PROPOSED, level=arm.level).label)
+    if reference and arm.name != PROPOSED:
+        found["beside_proposed"] = beside(groups[arm.label], reference)
+    return found
+
+
+def figures(group: Sequence[Measured]) -> dict[str, Any]:
+    """Shares in per cent with 95 % intervals; scenes are resampled whole."""
+    scenes = [case["scene"] for case, _ in group]
+    results = [result for _, result in group]
+
+    def share(values: Sequence[float]) -> dict[str, float]:
+        return asdict(cluster_bootstrap(100.0 * np.array(values, dtype=float), scenes, share_of=100))
+
+    pairs: list[Pair] = [(Metrics(**r["metrics"]), Metrics(**r["variance"])) for r in results]
+    events = [(case["scene"], e) for case, r in group for e in r["events"] if e is not None]
+    both = [r["plausible"] and r["preserved"] for r in results]
+    domains: dict[str, list[bool]] = {}
+    for result, good in zip(results, both, strict=True):
+        domains.setdefault(result["domain"], []).append(good)
+    return {
+        "videos": len(group),
+        "plausible": share([r["plausible"] for r in results]),
+        "preserved": share([r["preserved"] for r in results]),
+        "plausible_and_preserved": share(both),
+        "plausible_events": asdict(
+            cluster_bootstrap(
+                100.0 * np.array([e for _, e in events], dtype=float), [s for s, _ in events], share_of=100
+            )
+        ),
+        "physics_iq": asdict(score_interval(pairs, [str(s) for s in scenes], PhysicsIQConfig())),
+        "centroid_error": mean_known([r["centroid_error"] for r in results], scenes),
+        "verdict_holds": share([r["verdict"] == "holds" for r in results]),
+        "attempts": asdict(cluster_bootstrap(np.array([float(r["attempts"]) for r in results]), scenes)),
+        "seconds": float(np.median([r["seconds"] for r in results])),
+        "domains": {name: 100.0 * float(np.mean(good)) for name, good in sorted(domains.items())},
+    }
+
+
+def mean_known(values: Sequence[float | None], scenes: Sequence[int]) -> dict[str, float] | None:
+    """Over the videos of scenes in which something moves, in per cent of the frame."""
+    known = [(100.0 * value, at) for value, at in zip(values, scenes, strict=True) if value is not None]
+    return (
+        asdict(cluster_bootstrap(np.array([v for v, _ in known]), [s for _, s in known])) if known else None
+    )
+
+
+def realism(group: Sequence[Measured], true: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Frechet distances to true videos, and flicker and edges in per cent of the truth's."""
+    scenes = [case["scene"] for case, _ in group]
+    results = [result for _, result in group]
+
+    def of_truth(key: str) -> dict[str, float]:
+        pairs = np.array([r[key] for r in results])
+        return asdict(
+            cluster_bootstrap(pairs, scenes, statistic=lambda p: 100 * p[:, 0].sum() / p[:, 1].sum())
+        )
+
+    distances = {
+        network: asdict(
+            frechet_to_truth(
+                [r["features"][network] for r in results], [r["features"][network] for r in true], scenes
+            )
+        )
+        for network in results[0]["features"]
+        if min(len(results), len(true)) > 1  # one clip has no spread
+    }
+    return {"frechet": distances, "flicker": of_truth("flicker"), "edges": of_truth("edges")}
+
+
+def verdicts(arms: Sequence[Arm], groups: Mapping[str, Sequence[Measured]]) -> dict[str, Any]:
+    """What the verification says against what the judge says, at the editor's own level; `together` pools
+    unguided and guided videos."""
+    chosen = {arm.name: groups[arm.label] for arm in arms if arm == Arm(name=arm.name) and arm.name in JUDGED}
+    pooled = {"together": [m for group in chosen.values() for m in group], **chosen}
+    return {
+        name: against_judge(
+            [r["score"] for _, r in group],
+            [r["verdict"] == "holds" for _, r in group],
+            [r["plausible"] and r["preserved"] for _, r in group],
+            [case["scene"] for case, _ in group],
+        )
+        for name, group in pooled.items()
+        if group
+    }
+
+
+def outcomes(group: Sequence[Measured]) -> dict[str, list[bool]]:
+    """Scene -> plausible and the rest kept, seed by seed: what `evaluate power` reads."""
+    found: dict[str, list[bool]] = {}
+    for case, result in group:
+        found.setdefault(str(case["scene"]), []).append(bool(result["plausible"] and result["preserved"]))
+    return found
+
+
+def beside(group: Sequence[Measured], reference: Sequence[Measured]) -> dict[str, Any]:
+    """Pair by pair, on the same scenes and seeds: differences of the shares in points, videos that became
+    plausible and that no longer are, and videos that came out the same."""
+
+    def shares(measured: Sequence[Measured], *keys: str) -> np.ndarray:
+        return np.array([100.0 * all(r[key] for key in keys) for _, r in measured])
+
+    def less(*keys: str) -> dict[str, float]:
+        scenes = [case["scene"] for case, _ in group]
+        return asdict(paired_difference(shares(group, *keys), shares(reference, *keys), scenes))
+
+    change = shares(group, "plausible") - shares(reference, "plausible")
+    return {
+        "plausible": less("plausible"),
+        "plausible_and_preserved": less("plausible", "preserved"),
+        "won": int((change > 0).sum()),
+        "lost": int((change < 0).sum()),
+        "same": sum(_seen(a) == _seen(b) for (_, a), (_, b) in zip(group, reference, strict=True)),
+    }
+
+
+def _seen(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in result.items() if key != "seconds"}

@@ -1,0 +1,148 @@
+"""VideoPhy-2: semantic adherence (SA), physical commonsense (PC) and the joint share, all and hard subset.
+
+The AutoEval judge writes one CSV per task with the columns caption, videopath and score (1 to 5). Joint is
+the share of videos with SA >= 4 and PC >= 4. The hard subset is a 0 or 1 column of the prompts' CSV.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from physplan.errors import PhysPlanError
+from physplan_bench.bootstrap import Interval, cluster_bootstrap
+from physplan_bench.provenance import provenance
+from physplan_bench.records import Record, plain_records
+from physplan_bench.tables import Column, Row, Table
+
+HIGH = 4.0
+TRUE, FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", ""}
+
+
+def read_scores(path: Path) -> dict[str, tuple[str, float]]:
+    """Video -> caption and score of one task."""
+    found: dict[str, tuple[str, float]] = {}
+    for number, row in enumerate(_rows(path, {"caption", "videopath", "score"}), start=2):
+        try:
+            score = float(row["score"])
+        except ValueError:
+            score = math.nan
+        if not 1 <= score <= 5:
+            raise PhysPlanError(f"{path}, row {number}: the score is {row['score']!r}, not 1 to 5.")
+        name = PurePosixPath(row["videopath"].replace("\\", "/")).name
+        if name in found:
+            raise PhysPlanError(f"{path}, row {number}: {name} is scored twice.")
+        found[name] = row["caption"], score
+    return found
+
+
+def read_hard(path: Path, column: str = "is_hard") -> dict[str, bool]:
+    """Caption -> whether it is in the hard subset."""
+    found = {}
+    for number, row in enumerate(_rows(path, {"caption", column}), start=2):
+        text = row[column].strip().lower()
+        if text not in TRUE | FALSE:
+            raise PhysPlanError(f"{path}, row {number}: {column} is {row[column]!r}, not 0 or 1.")
+        found[row["caption"].strip()] = text in TRUE
+    return found
+
+
+def _rows(path: Path, columns: set[str]) -> list[dict[str, str]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            missing = sorted(columns - set(reader.fieldnames or ()))
+            rows = [{name: row[name] or "" for name in columns} for row in reader] if not missing else []
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise PhysPlanError(f"{path} cannot be read as CSV ({error}).") from None
+    if missing:
+        raise PhysPlanError(f"{path} lacks the column(s) {', '.join(missing)}.")
+    if not rows:
+        raise PhysPlanError(f"{path} has no rows.")
+    return rows
+
+
+def joint_records(sa: Path, pc: Path, hard: Mapping[str, bool] | None, label: str) -> list[Record]:
+    """A record per video; its score is 100 where both are high."""
+    adherence, commonsense = read_scores(sa), read_scores(pc)
+    if different := sorted(set(adherence) ^ set(commonsense)):
+        raise PhysPlanError(f"{sa} and {pc} do not score the same videos: {different[0]} is in one only.")
+    records = []
+    for name, (caption, first) in adherence.items():
+        second = commonsense[name][1]
+        if hard is not None and caption.strip() not in hard:
+            raise PhysPlanError(f"The prompts' file has no caption {caption[:80]!r}.")
+        good = first >= HIGH and second >= HIGH
+        values: dict[str, Any] = {"sa": first, "pc": second}
+        values |= {"hard": hard[caption.strip()]} if hard is not None else {}
+        failure = "" if good else "semantic adherence" if first < HIGH else "physical commonsense"
+        records.append(
+            Record(
+                scene=name,
+                method=label,
+                score=100.0 * good,
+                good=good,
+                cluster=caption,
+                failure=failure,
+                prompt=caption,
+                values=values,
+            )
+        )
+    return records
+
+
+def summarise(records: Sequence[Record]) -> dict[str, Any]:
+    parts = {"all": list(records)}
+    if any("hard" in record.values for record in records):
+        parts["hard"] = [record for record in records if record.values["hard"]]
+    return {
+        "benchmark": "videophy2",
+        "provenance": provenance(protocol="videophy2", judge="as recorded", settings={"high": HIGH}),
+        "parts": {name: figures(part) for name, part in parts.items() if part},
+        "records": plain_records(records),
+    }
+
+
+def figures(records: Sequence[Record]) -> dict[str, Any]:
+    """Shares in per cent with intervals over captions, and mean scores."""
+    clusters = [record.group for record in records]
+    sa, pc = (np.array([float(r.values[name] or 0) for r in records]) for name in ("sa", "pc"))
+
+    def share(high: np.ndarray) -> dict[str, Any]:
+        return asdict(cluster_bootstrap(100.0 * high, clusters, share_of=100))
+
+    return {
+        "videos": len(records),
+        "sa": share(sa >= HIGH),
+        "pc": share(pc >= HIGH),
+        "joint": share((sa >= HIGH) & (pc >= HIGH)),
+        "mean_sa": float(sa.mean()),
+        "mean_pc": float(pc.mean()),
+    }
+
+
+def table(result: Mapping[str, Any], label: str) -> Table:
+    shares = ("sa", "pc", "joint")
+    titles = ("SA >= 4 %", "PC >= 4 %", "Joint %", "SA", "PC", "Videos")
+    return Table(
+        title="VideoPhy-2",
+        columns=tuple(Column(title=title, digits=1) for title in titles),
+        rows=tuple(
+            Row(
+                label=f"{label}, {name}",
+                cells=(
+                    *(Interval(**part[key]) for key in shares),
+                    *(part["mean_sa"], part["mean_pc"], part["videos"]),
+                ),
+            )
+            for name, part in result["parts"].items()
+        ),
+        note="Joint: SA and PC of 4 or 5. 95 % intervals over captions.",
+        unit="per cent",
+    )

@@ -1,0 +1,1 @@
+"""Clients of language and image model APIs, one per provider; shared HTTP and error handling."""

@@ -1,0 +1,1 @@
+"""Image editors for keyframes: diffusers' pipelines, and models behind a server."""

@@ -1,0 +1,1 @@
+"""Segmenters, depth estimators and feature encoders, mostly of transformers."""

@@ -1,0 +1,1 @@
+"""`physplan photo` as a command."""

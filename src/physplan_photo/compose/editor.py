@@ -1,0 +1,95 @@
+"""The keyframe editor `compose` and the sketch of the same renderer: a keyframe is a frame of the sketch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from PIL import Image
+
+from physplan.errors import PhysPlanError
+from physplan.graph import EventChain
+from physplan.keyframes import EditRequest
+from physplan.perception import Evidence, KeyframeEvidence
+from physplan.pictures import to_tensor
+from physplan.sketch import Sketch
+from physplan_photo.compose.config import ComposeConfig
+from physplan_photo.compose.render import Renderer
+
+DIFFERS = 0.02
+KEPT = 2
+_renderers: OrderedDict[str, Renderer] = OrderedDict()
+
+
+def renderer_of(chain: EventChain, first: KeyframeEvidence, config: ComposeConfig) -> Renderer:
+    """The renderer of a plan and its photograph; the last ones are kept, with their backgrounds."""
+    image = np.ascontiguousarray(first.image.cpu().permute(1, 2, 0).numpy(), dtype=np.float32)
+    masks = {id: mask.cpu().numpy() for id, mask in first.masks.items()}
+    mark = hashlib.sha256(image.tobytes())
+    for id, mask in masks.items():
+        mark.update(id.encode() + np.packbits(mask).tobytes())
+    mark.update(json.dumps([chain.to_json(), asdict(config)], sort_keys=True, default=str).encode())
+    key = mark.hexdigest()
+    if key not in _renderers:
+        seed = zlib.crc32(chain.prompt.encode())
+        _renderers[key] = Renderer(chain=chain, image=image, masks=masks, seed=seed, config=config)
+        while len(_renderers) > KEPT:
+            _renderers.popitem(last=False)
+    return _renderers[key]
+
+
+class Remembers(Protocol):
+    def remember(self, image: Any, masks: Mapping[str, Any]) -> None: ...
+
+
+class ComposeEditor:
+    """Draws a state from the photograph's own pixels, the plan's edits and its laws; reads no instruction."""
+
+    at_once = 1
+    calls_out = None
+
+    def __init__(self, *, segmenter: Remembers | None = None, **settings: Any) -> None:
+        """`segmenter` is given the masks of each keyframe, so that nothing is looked for again."""
+        self.config = ComposeConfig(**settings)
+        self._segmenter = segmenter
+        self.identity: Mapping[str, Any] = {"editor": "compose", "version": 2, **asdict(self.config)}
+
+    def edit(self, request: EditRequest) -> Image.Image:
+        if request.first is None:
+            raise PhysPlanError("The editor 'compose' cuts objects out by their masks: give it a segmenter.")
+        drawn = renderer_of(request.chain, request.first, self.config).frame(
+            request.chain.events[request.event].anchor
+        )
+        picture = Image.fromarray(np.round(drawn.image * 255).astype(np.uint8))
+        if self._segmenter is not None:
+            named: dict[str, list[Any]] = {}
+            for id, mask in drawn.masks.items():
+                named.setdefault(request.chain.node(id).category, []).append(mask)
+            self._segmenter.remember(to_tensor(picture), named)
+        return picture
+
+
+def make_photo_sketch(chain: EventChain, evidence: Evidence, **settings: Any) -> Sketch:
+    """Every frame of the plan, by the renderer that drew the keyframes; `evidence` gives the photograph."""
+    renderer = renderer_of(chain, evidence.first, ComposeConfig(**settings))
+    height, width = evidence.first.depth.shape
+    frames = torch.empty(chain.num_frames, 3, height, width)
+    masks = torch.empty(chain.num_frames, 1, height, width, dtype=torch.bool)
+    for number in range(chain.num_frames):
+        image = renderer.frame(number).image
+        frames[number] = torch.from_numpy(image).permute(2, 0, 1)
+        masks[number, 0] = torch.from_numpy(np.abs(image - renderer.image).max(-1) > DIFFERS)
+    acting = {*renderer.tracks, *renderer.emitters}
+    still = [
+        m for id, m in evidence.first.masks.items() if id not in acting and float(m.float().mean()) < 0.3
+    ]
+    kept = torch.stack(still).any(0) if still else torch.zeros(height, width, dtype=torch.bool)
+    orders = tuple(renderer._order(event) for event in range(len(chain.events)))
+    return Sketch(frames=frames, masks=masks, kept=kept[None], orders=orders, notes=tuple(renderer.notes))

@@ -1,0 +1,157 @@
+"""The shadow at an object's foot: measured in the photograph where there is one, soft by default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from scipy import ndimage
+
+from physplan_photo.compose.cutouts import Array, box_of
+
+REACH = 0.4  # of the object's larger side: how far beside it a shadow is looked for
+LOW = 0.35  # of its height, from its foot: where a soft shadow counts
+DARKER, DEEP, DARKEST = 0.9, 0.72, 0.04  # of the ground's brightness
+LIGHTEST = 0.12  # what a shadow leaves of the ground's brightness at least
+HUE = 0.05  # of a channel's share: what a shadow's hue may differ from the ground's
+GAP = 0.015  # of the height: bright seams between an object and its shadow are closed
+UNEVEN = 0.17  # spread of the share within a shadow: more of it is a thing or a pattern
+LIFTED = 0.12  # heights of the frame above the ground at which it is gone
+LEAST, MOST = 0.02, 0.9  # of the object's area
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shadow:
+    """What the ground's brightness is multiplied by [h, w] in a window; 1 without shadow."""
+
+    factor: Array
+    left: int
+    top: int
+
+    def onto(self, canvas: Array, shift: tuple[float, float], weight: float) -> None:
+        if weight <= 0.01:
+            return
+        height, width = canvas.shape[:2]
+        matrix = np.array([[1, 0, self.left + shift[0]], [0, 1, self.top + shift[1]]], dtype=float)
+        left, top = max(0, int(matrix[0, 2]) - 1), max(0, int(matrix[1, 2]) - 1)
+        right = min(width, int(matrix[0, 2]) + self.factor.shape[1] + 2)
+        bottom = min(height, int(matrix[1, 2]) + self.factor.shape[0] + 2)
+        if left >= right or top >= bottom:
+            return
+        matrix[:, 2] -= (left, top)
+        dark = cv2.warpAffine(1 - self.factor, matrix, (right - left, bottom - top), flags=cv2.INTER_LINEAR)
+        canvas[top:bottom, left:right] *= (1 - weight * dark)[..., None]
+
+
+def measured_region(image: Array, mask: Array, others: Array) -> Array | None:
+    """Where the photograph shows a shadow beside an object; None where none is plain.
+
+    Beside its lower part a soft one counts; elsewhere only a deep, even one in the ground's own hue.
+    """
+    left, top, right, bottom = box_of(mask)
+    reach = max(4, round(REACH * max(right - left, bottom - top)))
+    near = grown(mask, reach) & ~mask & ~others
+    ring = grown(near, reach) & ~mask & ~others & ~near
+    if near.sum() < 50 or ring.sum() < 50:
+        return None
+    share = light_share(image, ring)
+    low = near.copy()
+    low[: round(bottom - LOW * (bottom - top))] = False
+    soft = low & (share < DARKER) & (share > DARKEST)
+    deep = near & (share < DEEP) & (share > DARKEST) & _same_hue(image, ring)
+    found = [part for part in (_touching(soft, mask, low), _touching(deep, mask, near)) if part is not None]
+    found = [part for part in found if share[part].std() < UNEVEN]
+    if not found:
+        return None
+    # What lies between the shadow and the object, and its pinholes, belong to it.
+    whole = np.any(found, axis=0)
+    reach = max(3, round(GAP * len(image)))
+    wide = np.pad(whole | mask, reach, mode="edge").astype(np.uint8)
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1, 2 * reach + 1))
+    closed = cv2.morphologyEx(wide, cv2.MORPH_CLOSE, kernel)[reach:-reach, reach:-reach] > 0
+    return ndimage.binary_fill_holes(closed & grown(whole, 2 * reach)) & ~mask & ~others
+
+
+def light_share(image: Array, ring: Array) -> Array:
+    """Brightness over the ground's [H, W]: a plane through the brighter part of `ring`, so that a gradient
+    (a sky, a lit table) is no shadow."""
+    light = cv2.GaussianBlur(image.mean(-1), (0, 0), 2)
+    ys, xs = np.nonzero(ring)
+    every = max(1, len(xs) // 4000)
+    ys, xs = ys[::every], xs[::every]
+    values, size = light[ys, xs], float(max(light.shape))
+    kept = values >= np.percentile(values, 35)
+    terms = np.stack([xs / size, ys / size, np.ones(len(xs))], 1)
+    plane = np.linalg.lstsq(terms[kept], values[kept], rcond=None)[0]
+    down, across = np.mgrid[0 : light.shape[0], 0 : light.shape[1]].astype(np.float32) / size
+    ground = np.clip(plane[0] * across + plane[1] * down + plane[2], values.min() * 0.8, values.max())
+    return (light / np.maximum(ground, 0.02)).astype(np.float32)
+
+
+def _same_hue(image: Array, ring: Array) -> Array:
+    """Whether a pixel has the ground's hue, or is too dark to have one."""
+    smooth = cv2.GaussianBlur(image, (0, 0), 2)
+    hue = smooth / np.maximum(smooth.sum(-1, keepdims=True), 0.02)
+    return (np.abs(hue - np.median(hue[ring], 0)).max(-1) < HUE) | (smooth.mean(-1) < 0.12)
+
+
+def _touching(dark: Array, mask: Array, within: Array) -> Array | None:
+    """The parts of `dark` that touch the object, where they are of a shadow's size."""
+    dark = ndimage.binary_opening(dark, iterations=2)
+    labels, count = ndimage.label(dark)
+    beside = np.unique(labels[grown(mask, 4)])
+    found = np.isin(labels, beside[beside > 0]) if count else dark
+    area = found.sum() / max(mask.sum(), 1)
+    return found if LEAST < area < MOST and found.sum() < 0.75 * within.sum() else None
+
+
+def grown(mask: Array, reach: int) -> Array:
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1, 2 * reach + 1))
+    return cv2.dilate(mask.astype(np.uint8), kernel) > 0
+
+
+def shadow_of(image: Array, mask: Array, others: Array, region: Array | None) -> Shadow:
+    """Smooth, as dark as the photograph's inside `region`, else a soft ellipse under the object's foot."""
+    if region is None:
+        return _default(mask)
+    reach = max(4, round(REACH * max(np.ptp(np.nonzero(mask), axis=1))))
+    ring = grown(region | mask, reach) & ~mask & ~others & ~region
+    if ring.sum() < 50:
+        return _default(mask)
+    sigma = max(2.0, 0.012 * len(image))
+    weight = region.astype(np.float32)
+    depth = np.clip(1 - light_share(image, ring), 0, 1 - LIGHTEST) * weight
+    # It continues under the object's edge, so that no light shows between them.
+    spread = cv2.GaussianBlur(depth, (0, 0), sigma) / np.maximum(
+        cv2.GaussianBlur(weight, (0, 0), sigma), 1e-3
+    )
+    under = grown(region, round(3 * sigma)) & mask
+    edge = cv2.GaussianBlur((region | under).astype(np.float32), (0, 0), max(1.2, sigma / 4))
+    factor = 1 - spread * edge
+    left, top, right, bottom = box_of(region | under)
+    pad = round(2 * sigma)
+    left, top = max(0, left - pad), max(0, top - pad)
+    return Shadow(
+        factor=np.ascontiguousarray(factor[top : bottom + pad, left : right + pad], dtype=np.float32),
+        left=left,
+        top=top,
+    )
+
+
+def _default(mask: Array) -> Shadow:
+    _left, top, _right, bottom = box_of(mask)
+    foot = mask[max(top, bottom - max(2, (bottom - top) // 12)) : bottom].any(0)
+    columns = np.flatnonzero(foot)
+    middle, half = (columns[0] + columns[-1]) / 2, max(3.0, (columns[-1] - columns[0]) / 2)
+    tall = max(3.0, 0.16 * half)
+    ys, xs = np.mgrid[0 : int(6 * tall), 0 : int(4 * half)].astype(np.float32)
+    away = ((xs - 2 * half) / (1.12 * half)) ** 2 + ((ys - 3 * tall) / tall) ** 2
+    factor = (1 - 0.38 * np.exp(-0.9 * away)).astype(np.float32)
+    return Shadow(factor=factor, left=round(middle - 2 * half), top=round(bottom - 3.4 * tall))
+
+
+def grounded(y: float, start: float, end: float, height: int) -> float:
+    """How plain the shadow is while an object's foot is at `y`: whole on the ground, gone in the air."""
+    lift = min(abs(y - start), abs(y - end)) / (LIFTED * height)
+    return max(0.0, 1 - lift)

@@ -1,0 +1,1 @@
+"""MobileSAM: masks from boxes and clicks."""

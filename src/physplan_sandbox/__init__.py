@@ -1,0 +1,1 @@
+"""The sandbox: a small embedded world, its rules, networks, weights and training."""

@@ -1,0 +1,1 @@
+"""The commands of this package: `demo` and `sample`."""

@@ -1,0 +1,1 @@
+"""The recipe of the preset `sandbox`."""

@@ -1,0 +1,1 @@
+"""Training of the sandbox's networks on rendered clips."""

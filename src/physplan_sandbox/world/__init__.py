@@ -1,0 +1,1 @@
+"""The simulated world: phenomena, their physics, and how they are painted."""

@@ -1,0 +1,1 @@
+"""The studio: a web page to plan, edit the plan, run and watch."""

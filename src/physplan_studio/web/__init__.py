@@ -1,0 +1,1 @@
+"""The HTTP server of studio and user study, on the standard library."""

@@ -1,0 +1,88 @@
+"""A full-size network with random weights, saved and loaded as by a user: a guided repeat, a sketch step.
+
+`python -m physplan_testing.real_size ltx FOLDER` prints seconds and the process's peak memory as JSON.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from diffusers import (
+    AutoencoderKLCogVideoX,
+    AutoencoderKLLTXVideo,
+    CogVideoXTransformer3DModel,
+    LTXVideoTransformer3DModel,
+)
+from PIL import Image
+
+from physplan.sketch.compose import Sketch
+from physplan.sketch.sampling import sketch_start
+from physplan.video.base import FamilyModel
+from physplan.video.clocks import Clocks
+from physplan.video.sampling import sample
+from physplan_models.loading import LoadOptions, load_video_model
+from physplan_models.memory import measure_step
+from physplan_models.meta_models import default_dtype
+from physplan_testing import tiny_models
+
+SIDE, FRAMES = 64, 9
+
+
+def build(name: str, folder: Path) -> None:
+    """The networks at full size, in bf16; a text encoder of one layer."""
+    torch.manual_seed(0)
+    pipe: Any = tiny_models._ltx() if name == "ltx" else tiny_models._cogvideox()
+    with default_dtype(torch.bfloat16):
+        if name == "ltx":  # 2B
+            pipe.transformer, pipe.vae = LTXVideoTransformer3DModel(), AutoencoderKLLTXVideo()
+        else:  # CogVideoX-2B, with the channels of an image-to-video model
+            pipe.transformer = CogVideoXTransformer3DModel(in_channels=32, out_channels=16)
+            pipe.vae = AutoencoderKLCogVideoX()
+        pipe.text_encoder = tiny_models._t5(width=4096)
+    pipe.save_pretrained(folder)
+
+
+def guided_repeat(model: FamilyModel, conditioning: Any) -> float:
+    begun = time.monotonic()
+    measure_step(model, conditioning, "fused")
+    return time.monotonic() - begun
+
+
+def sketch_step(model: FamilyModel, conditioning: Any) -> float:
+    frames = torch.rand(FRAMES, 3, SIDE, SIDE, generator=torch.Generator().manual_seed(0))
+    masks = torch.ones(FRAMES, 1, SIDE, SIDE, dtype=torch.bool)
+    sketch = Sketch(frames=frames, masks=masks, kept=masks[0], orders=(), notes=())
+    start = sketch_start(model, conditioning, sketch, Clocks(weak=0.5, strong=1.0))
+    begun = time.monotonic()
+    latents = sample(model, conditioning, start=start)
+    assert latents.isfinite().all()
+    return time.monotonic() - begun
+
+
+def main(name: str, folder: Path) -> None:
+    build(name, folder)
+    gc.collect()
+    begun = time.monotonic()
+    model = load_video_model(folder, LoadOptions(dtype="bf16"))
+    loading = time.monotonic() - begun
+    size: dict[str, Any] = {"height": SIDE, "width": SIDE, "num_frames": FRAMES, "num_inference_steps": 2}
+    conditioning = tiny_models.prepare(model, Image.new("RGB", (SIDE, SIDE)), guidance_scale=1.0, **size)
+    found = {
+        "weights": sum(p.numel() for p in model.denoiser.parameters()),
+        "loading": loading,
+        "repeat": guided_repeat(model, conditioning),
+        "sketch": sketch_step(model, conditioning),
+        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
+    }
+    print(json.dumps({key: round(value, 1) for key, value in found.items()}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

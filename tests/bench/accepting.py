@@ -1,0 +1,56 @@
+"""`physplan accept` on tiny models of the real classes, for its tests."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import yaml
+from tests.pipeline import tiny_pipelines
+
+from physplan.cli import main
+from physplan_bench.accept.run import RESULT
+
+
+def recipe_of(preset: str, models: Path, url: str) -> dict[str, Any]:
+    """The preset as the pipeline's own tests have it: every part it names, only small."""
+    if preset in ("home", "desk"):
+        return tiny_pipelines.local(models, url, preset)
+    if preset == "open":
+        return tiny_pipelines.open_weights(models, url)
+    if preset == "storyboard":
+        return tiny_pipelines.storyboard(models, url)
+    given = tiny_pipelines.paper(models, url) | {"preset": preset}
+    if preset == "best":
+        given["guided_sketch"] = given.pop("guidance")
+    return given
+
+
+def accept(recipe: dict[str, Any], folder: Path, *more: object) -> tuple[int, dict[str, Any]]:
+    """Exit code and acceptance.json of the command on this recipe."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder.with_name(f"{folder.name}.yaml")
+    file.write_text(yaml.safe_dump(json.loads(json.dumps(recipe, default=list))), encoding="utf-8")
+    code = main(["accept", str(file), "-o", str(folder), *map(str, more)])
+    return code, json.loads((folder / RESULT).read_text(encoding="utf-8"))
+
+
+def spoilt(recipe: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Path]:
+    """The recipe with a copy of its video model, to be spoilt."""
+    copy = folder / "spoilt"
+    shutil.copytree(recipe["video"]["source"], copy)
+    return recipe | {"video": recipe["video"] | {"source": str(copy)}}, copy
+
+
+def rewrite(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes), encoding="utf-8")
+
+
+def failures(result: dict[str, Any]) -> dict[int, list[str]]:
+    """By stage, the names of its findings that are failures."""
+    return {
+        stage["stage"]: [one["name"] for one in stage["findings"] if one["level"] == "failure"]
+        for stage in result["stages"]
+    }
