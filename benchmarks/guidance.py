@@ -26,7 +26,7 @@ from physplan.errors import PhysPlanError
 from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
 from physplan.guidance.config import MeasureConfig
 from physplan.guidance.extensions.still_latents import KeepLatents
-from physplan.guidance.gradients import Direction, direction
+from physplan.guidance.gradients.direction import Direction, direction
 from physplan.guidance.guided_video import bystanders_of
 from physplan.guidance.previews import PreviewRequest, anchors_of
 from physplan.guidance.repeat import anchor_windows, events_of, window_of

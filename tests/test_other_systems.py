@@ -71,3 +71,21 @@ def test_a_run_folder_may_be_called_anything(tmp_path: Path, name: str) -> None:
     with RunFolder(tmp_path / name).locked() as folder:
         folder.log("begun")
     assert "begun" in (tmp_path / name / "log.txt").read_text("utf-8")
+
+
+FIRST = """
+import importlib, sys
+import diffusers, torch, transformers  # these stay loaded, only our own modules are taken out again
+for name in sys.argv[1:]:
+    for loaded in [one for one in sys.modules if one.partition(".")[0].startswith("physplan")]:
+        del sys.modules[loaded]
+    importlib.import_module(name)
+"""
+
+
+@pytest.mark.slow
+def test_each_module_can_be_the_first_that_is_imported() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST, *modules()], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]

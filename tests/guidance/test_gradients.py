@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from physplan.guidance import GuidanceConfig, MeasureConfig
-from physplan.guidance.gradients import Direction, direction
+from physplan.guidance.gradients.direction import Direction, direction
 from physplan.guidance.measurement import Measured
 from physplan.guidance.objective import measure_frame
 from physplan.guidance.paper.regions import pool

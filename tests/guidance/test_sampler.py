@@ -108,7 +108,7 @@ def test_time_travel_follows_algorithm_one(model, prepare, chain, evidence, run)
     result = run(config, steps=3)
     conditioning, generator = prepare(steps=3)
     z, noise = conditioning.latents, conditioning.noise
-    from physplan.guidance.gradients import direction
+    from physplan.guidance.gradients.direction import direction
     from physplan.guidance.objective import build_objective
     from physplan.guidance.repeat import anchor_windows
 

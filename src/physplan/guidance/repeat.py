@@ -13,7 +13,7 @@ from torch import Tensor
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.extensions.frame_guidance import draw_frames_first
 from physplan.guidance.extensions.still_latents import KeepLatents
-from physplan.guidance.gradients import Direction, direction
+from physplan.guidance.gradients.direction import Direction, direction
 from physplan.guidance.objective import Objective
 from physplan.guidance.paper.update import normalised
 from physplan.guidance.previews import PreviewRequest, anchors_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from physplan.guidance.extensions.stopping import still_unsatisfied
-from physplan.guidance.gradients import Direction
+from physplan.guidance.gradients.direction import Direction
 from physplan.guidance.records import (
     Ended,
     GuidanceResult,

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.guidance.config import GuidanceConfig
-from physplan.guidance.gradients import Direction, direction
+from physplan.guidance.gradients.direction import Direction, direction
 from physplan.guidance.objective import build_objective
 from physplan.guidance.previews import anchors_of
 from physplan.guidance.repeat import anchor_windows

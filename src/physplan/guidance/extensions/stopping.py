@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from physplan.guidance.config import MeasureConfig
-from physplan.guidance.gradients import Direction
+from physplan.guidance.gradients.direction import Direction
 
 
 def still_unsatisfied(events: set[int], found: Direction, measure: MeasureConfig) -> set[int]:
