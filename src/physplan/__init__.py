@@ -1,12 +1,17 @@
 """PhysPlan: physically plausible video from a picture and a sentence."""
 
+import sys
 from typing import TYPE_CHECKING, Any
+
+from physplan.moved import MovedModules
 
 if TYPE_CHECKING:
     from physplan.pipeline import PhysPlan
 
 __version__ = "0.2.0"
 __all__ = ["PhysPlan", "__version__"]
+
+sys.meta_path.append(MovedModules())
 
 
 def __getattr__(name: str) -> Any:

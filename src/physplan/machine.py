@@ -9,12 +9,11 @@ import os
 import platform
 import shutil
 import socket
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from physplan.extras import install_command
@@ -34,6 +33,26 @@ class Missing:
     kind: str  # key, server, extra, access, weights, memory, gpu
     what: str
     fix: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """One file or hub repository of a preset; `path` is None where it is not on this machine."""
+
+    name: str
+    about: str
+    path: Path | None
+    optional: bool = False
+
+
+class WeightSet(Protocol):
+    """What a package registers as `physplan.weights` under a preset's name."""
+
+    def listed(self) -> Sequence[Weights]: ...
+
+    def get(self, progress: Callable[[str], None]) -> None:
+        """Fetch what is missing; one that is needed and cannot be had is a PhysPlanError."""
+        ...
 
 
 def versions() -> dict[str, str | None]:
@@ -217,41 +236,3 @@ def nearest_preset() -> tuple[str, list[Missing]]:
 
     name = min(BY_MERIT, key=lack)
     return name, found[name]
-
-
-def survey() -> dict[str, Any]:
-    """All of it, as JSON."""
-    from physplan.presets import PRESETS
-    from physplan.presets.accepted import accepted_figures
-    from physplan.presets.terms import terms_of
-
-    memory, devices, folder = memory_gb(), gpus(), weights_folder()
-    largest = max((gpu["memory_gb"] for gpu in devices), default=0.0)
-    presets = {}
-    for name, needs in PRESETS.items():
-        lacking = [vars(item) for item in missing(needs, memory=memory, gpu_memory=largest, preset=name)]
-        presets[name] = {
-            "ready": not lacking,
-            "about": needs.about,
-            "missing": lacking,
-            "gpu_memory_gb": needs.gpu_memory_gb,
-            "stages": dict(needs.stages or {}),
-            "server_memory_gb": needs.server_memory_gb,
-            "accepted": accepted_figures(name, [gpu["name"] for gpu in devices]),
-            "terms": {model: vars(found) for model, found in terms_of(name).items()},
-        }
-    return {
-        "versions": versions(),
-        "platform": f"{platform.system()} {platform.machine()}",
-        "executable": sys.executable,
-        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "memory_gb": round(memory, 1),
-        "gpus": devices,
-        "disk": {
-            "here_gb": round(disk(Path.cwd()), 1),
-            "weights_gb": round(disk(folder), 1),
-            "weights": str(folder),
-        },
-        "best": nearest_preset()[0],
-        "presets": presets,
-    }

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from physplan.cli.models import Weights
 from physplan.errors import PhysPlanError
+from physplan.machine import Weights
 from physplan.registry import did_you_mean
 
 VARIABLE = "PHYSPLAN_WEIGHTS"

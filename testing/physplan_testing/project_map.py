@@ -18,6 +18,7 @@ PACKAGES = (  # in the order of reading
     "physplan_photo",
     "physplan_bench",
     "physplan_studio",
+    "physplan_signing",
 )
 BLOCK = re.compile(r"(?<=```tree\n).*?(?=```)", re.DOTALL)
 

@@ -13,9 +13,9 @@ from physplan.calls.gateway import CallPolicy, Gateway
 from physplan.calls.ledger import Ledger
 from physplan.calls.secrets import Secret
 from physplan.calls.store import AnswerStore
-from physplan.reasoning.vlm import VLMReasoner
 from physplan_models.clients.gemini import GeminiClient
 from physplan_models.clients.openai import OpenAIClient
+from physplan_models.reasoning.vlm import VLMReasoner
 from physplan_testing.loopback import GeminiServer, Loopback, OpenAIServer, Respond
 
 MODEL = "gemini-3-flash-preview"

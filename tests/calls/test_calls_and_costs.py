@@ -454,7 +454,7 @@ def test_the_sdks_are_not_imported_before_they_are_used() -> None:
     import sys
 
     code = (
-        "import sys, physplan.reasoning, physplan.reasoning.presets, physplan_models.clients.gemini, "
+        "import sys, physplan.reasoning, physplan_models.reasoning.named, physplan_models.clients.gemini, "
         "physplan_models.clients.openai; "
         "print([m for m in ('google.genai', 'openai', 'torch', 'PIL') if m in sys.modules])"
     )

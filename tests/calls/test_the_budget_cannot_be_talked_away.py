@@ -19,10 +19,10 @@ from physplan.calls.ledger import BudgetExceeded, Entry, Ledger
 from physplan.calls.prices import PriceTable
 from physplan.calls.protocol import CallFault, Request
 from physplan.calls.secrets import Secret
-from physplan.calls.usage import MOST_TOKENS, read_usage
 from physplan.errors import PhysPlanError
 from physplan_models.clients.gemini import GeminiClient
 from physplan_models.clients.openai import OpenAIClient
+from physplan_models.clients.usage import MOST_TOKENS, read_usage
 from physplan_testing.loopback import Answer, GeminiServer, Loopback, OpenAIServer
 from physplan_testing.sites import MODEL, QUICK, MakeSite
 

@@ -6,8 +6,8 @@ import pytest
 from tests.docs.pages import ROOT
 
 from physplan.cli import main
-from physplan.cli.ways import WAYS, Way, chosen, download_gb
 from physplan.presets import PRESETS
+from physplan_models.cli.ways import WAYS, Way, chosen, download_gb
 
 PAGE = (ROOT / "docs" / "quickstart.md").read_text("utf-8")
 README = (ROOT / "README.md").read_text("utf-8")

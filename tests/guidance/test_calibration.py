@@ -9,11 +9,11 @@ import torch
 
 from physplan.cli import main
 from physplan.errors import PhysPlanError
-from physplan.guidance.calibration import calibrate
 from physplan.guidance.paper.grid import mask_on_grid
 from physplan.guidance.paper.occupancy import occupancy, reference_feature, similarity
 from physplan.pictures import to_picture
 from physplan.pipeline.config_loading import load_config
+from physplan_bench.calibration import calibrate
 from physplan_testing.pictures import ColourFeatures, disc, paint
 
 SIZE = (96, 96)

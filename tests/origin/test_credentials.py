@@ -12,13 +12,13 @@ from PIL import Image
 
 from physplan.cli import main
 from physplan.errors import PhysPlanError
-from physplan.origin import Origin, certificates, read_origin
+from physplan.origin import Origin, read_origin
 from physplan.origin.record import TAG, png_of
 from physplan.video.files import read_video, write_video
 
 pytest.importorskip("c2pa", reason='content credentials need pip install "physplan[provenance]"')
-from physplan.origin.certificates import load_credential, make_test_certificate
-from physplan.origin.credentials import read_credentials, sign_video
+from physplan_signing.certificates import load_credential, make_test_certificate
+from physplan_signing.credentials import read_credentials, sign_video
 
 ORIGIN = Origin(
     prompt="ice",
@@ -158,4 +158,4 @@ def test_a_locked_key_is_named_as_such(folder: Path, tmp_path: Path) -> None:
 def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("physplan.extras.importlib.util.find_spec", lambda name: None)
     with pytest.raises(PhysPlanError, match=r"pip install .*\[provenance\]"):
-        certificates.load_credential("a.pem", "b.pem")
+        load_credential("a.pem", "b.pem")

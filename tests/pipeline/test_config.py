@@ -16,10 +16,10 @@ from physplan.pipeline.config import Config, Inputs
 from physplan.pipeline.config_loading import load_config, override, read_assignments, to_plain
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.stage_keys import deciding_settings, differences, setting_stages, stage_key
-from physplan.reasoning import presets as reasoners
 from physplan.reasoning.registry import REASONERS
 from physplan.registry import Registry
 from physplan.runs.layout import STAGES
+from physplan_models.reasoning import named as reasoners
 
 INPUTS = Inputs(image="0" * 64, prompt="a ball rolls")
 RUNTIME = {

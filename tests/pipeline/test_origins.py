@@ -19,7 +19,7 @@ from physplan.errors import PhysPlanError
 from physplan.origin import Origin, read_origin
 from physplan.pipeline import PhysPlan, Result
 from physplan.pipeline.config_loading import read_assignments
-from physplan.pipeline.origins import config_of, plan_of, run_again, sign_run
+from physplan.pipeline.origins import config_of, plan_of, run_again
 from physplan.video.files import write_video
 from physplan_sandbox.samples import first_frame, sample
 from physplan_testing.loopback import GeminiServer
@@ -165,7 +165,8 @@ def test_a_run_is_signed_beside_its_video_which_stays_as_it_is(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("c2pa", reason='content credentials need pip install "physplan[provenance]"')
-    from physplan.origin.certificates import load_credential, make_test_certificate
+    from physplan_signing.certificates import load_credential, make_test_certificate
+    from physplan_signing.runs import sign_run
 
     certificate, key, authority = make_test_certificate(tmp_path)
     before = (made / "video.mp4").read_bytes()

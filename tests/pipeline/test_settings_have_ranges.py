@@ -14,7 +14,7 @@ from physplan.errors import PhysPlanError
 from physplan.pipeline.config import Config, RuntimeConfig
 from physplan.pipeline.config_loading import override
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.settings_table import Setting, all_settings, table
+from physplan_testing.settings_table import Setting, all_settings, table
 
 SETTINGS = {one.name: one for one in all_settings()}
 ODD: list[Any] = [
@@ -109,7 +109,7 @@ def test_a_config_made_in_python_is_checked_as_well() -> None:
 def test_the_page_of_settings_is_true() -> None:
     page = Path(__file__).parents[2] / "docs" / "settings.md"
     assert page.read_text(encoding="utf-8") == table(), (
-        "python -m physplan.pipeline.settings_table > docs/settings.md"
+        "python -m physplan_testing.settings_table > docs/settings.md"
     )
 
 

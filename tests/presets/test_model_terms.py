@@ -8,7 +8,7 @@ import pytest
 
 from physplan.cli import main
 from physplan.presets import NAMES
-from physplan.presets.terms import models_of, terms, terms_of
+from physplan_models.cli.terms import models_of, terms, terms_of
 from physplan_models.published import PUBLISHED
 
 DOC = Path(__file__).parents[2] / "docs" / "responsible-use.md"

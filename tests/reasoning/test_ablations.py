@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from physplan.errors import PhysPlanError
-from physplan.graph import Edge, EventChain, Node, Spawn, StateGraph, Update, apply, check
+from physplan.graph import CHECKS, Edge, EventChain, Node, Spawn, StateGraph, Update, apply, check
 from physplan.reasoning import PlanningFailed, PlanRecord, plan
-from physplan.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner, differences
-from physplan.reasoning.stats import statistics
+from physplan_bench.checks import shares, statistics
+from physplan_models.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner, differences
 from physplan_testing import melting
 from physplan_testing.loopback import Answer, Asked
 from physplan_testing.melting import PROMPT, attributes
@@ -120,13 +120,12 @@ def test_statistics_over_many_plans(gemini_site: MakeSite, picture: Path, tmp_pa
     (plans / "three.unfinished.json").write_text(json.dumps(record.to_json("failed")))
     result = statistics(plans)
     assert (result.plans, result.first, result.retried, result.rejected) == (3, 4, 2, 3)
-    rows = dict(result.table())
-    assert rows["Pass at first attempt"] == "44"
-    assert rows["Pass after retries"] == "67"
-    assert rows["Rejected after all retries"] == "33"
-    shares = [int(value) for name, value in rows.items() if name.startswith("Violations")]
-    assert sum(shares) == pytest.approx(100, abs=2)
-    assert int(rows["Violations: coverage"]) > int(rows["Violations: grounding"]) > 0
+    rows = shares(result)
+    assert rows["First attempt"] == pytest.approx(100 * 4 / 9)
+    assert rows["After retries"] == pytest.approx(100 * 2 / 3)
+    assert rows["Rejected"] == pytest.approx(100 / 3)
+    assert sum(rows[name.capitalize()] or 0.0 for name in CHECKS) == pytest.approx(100)
+    assert (rows["Coverage"] or 0) > (rows["Grounding"] or 0) > 0
 
 
 def test_a_plan_stopped_between_two_attempts_is_not_counted_as_rejected(tmp_path: Path) -> None:

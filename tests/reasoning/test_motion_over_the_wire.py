@@ -9,7 +9,7 @@ from typing import Any
 from physplan.graph import motion
 from physplan.reasoning import plan
 from physplan.reasoning.record import PlanRecord
-from physplan.reasoning.vlm import MotionReasoner
+from physplan_models.reasoning.vlm import MotionReasoner
 from physplan_testing import melting
 from physplan_testing.loopback import Answer, Asked
 from physplan_testing.melting import PROMPT

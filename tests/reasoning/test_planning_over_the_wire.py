@@ -17,7 +17,7 @@ from physplan.graph import Consume, EventChain, Link, Spawn, Update
 from physplan.reasoning import plan
 from physplan.reasoning.planner import PlanningFailed
 from physplan.reasoning.record import PlanRecord
-from physplan.reasoning.vlm import VLMReasoner
+from physplan_models.reasoning.vlm import VLMReasoner
 from physplan_testing import melting
 from physplan_testing.loopback import Answer, Asked
 from physplan_testing.melting import PROMPT

@@ -14,7 +14,7 @@ from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.stage_keys import deciding_settings
 from physplan.reasoning import make_reasoner, plan
 from physplan.reasoning.templates import VERSION, PromptSet
-from physplan.reasoning.vlm import VLMReasoner
+from physplan_models.reasoning.vlm import VLMReasoner
 from physplan_testing import melting
 from physplan_testing.melting import PROMPT
 from physplan_testing.sites import MODEL, MakeSite

@@ -22,11 +22,7 @@ OWN = (
     "graph",
     "show",
     "verify",
-    "doctor",
-    "models",
-    "verify-origin",
 )
-MODULES = {"test-certificate": "signing_test"}  # where command and module differ
 OTHER = "From installed packages"
 # Heading -> command -> an example of it; commands that no heading names come under OTHER.
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -78,8 +74,7 @@ MOVED = {  # commands of before, and what does their work
 
 def commands() -> dict[str, str]:
     """Name -> module, in the order of the help."""
-    names = {name: name.replace("-", "_") for name in OWN} | MODULES
-    own = {name: f"physplan.cli.{module}" for name, module in names.items()}
+    own = {name: f"physplan.cli.{name}" for name in OWN}
     found = own | dict(plugins.entries("commands"))
     order = [name for group in GROUPS.values() for name in group]
     return {name: found[name] for name in sorted(found, key=lambda name: (*order, name).index(name))}

@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from physplan import plugins
 from physplan.cli import recipe
 from physplan.errors import PhysPlanError
 from physplan.foreign import plain
 from physplan.runs import layout
 
 if TYPE_CHECKING:
-    from physplan.origin.certificates import Credential
     from physplan.pipeline import PhysPlan, Result
     from physplan.pipeline.forecast import Forecast
     from physplan.runs.records import Attempt
@@ -121,27 +121,26 @@ def run(args: argparse.Namespace) -> int:
         found = pp.forecast(args.image, output_dir=folders[0], redo=args.redo, seed=seeds[0], **given)
         _show_forecast(found, pp, videos=len(seeds))
         return 0
-    credential = _credential(args.sign)
+    sign = _signer(args.sign)
     for seed, one in zip(seeds, folders, strict=True):
         if args.seeds is not None:
             print(f"Seed {seed}:")
         reuse = folders[0] if len(folders) > 1 else None
         if _generate(pp, args, one, {**given, "seed": seed, "reuse": reuse, "with_base": args.with_base}):
             return 130
-        if credential is not None:
-            from physplan.pipeline.origins import sign_run
-
-            print(f"Signed: {plain(sign_run(one, credential))}")
+        if sign is not None:
+            print(f"Signed: {plain(sign(one))}")
     return 0
 
 
-def _credential(files: Sequence[str] | None) -> Credential | None:
-    """Read before anything is made."""
+def _signer(files: Sequence[str] | None) -> Callable[[Path], Path] | None:
+    """Its certificate and key are read before anything is made."""
     if files is None:
         return None
-    from physplan.origin.certificates import load_credential
-
-    return load_credential(*files)
+    if (entry := plugins.entries("signers").get("c2pa")) is None:
+        raise PhysPlanError("--sign needs the package physplan_signing: install PhysPlan again.")
+    make: Callable[..., Callable[[Path], Path]] = plugins.load(entry)
+    return make(*files)
 
 
 def _generate(pp: PhysPlan, args: argparse.Namespace, folder: Path, given: dict[str, Any]) -> int:

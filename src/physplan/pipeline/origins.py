@@ -16,7 +16,7 @@ from physplan import presets
 from physplan.graph import EventChain
 from physplan.methods.records import recorded_method
 from physplan.origin.local_names import local_names, without_paths
-from physplan.origin.record import TAG, Origin, OriginError, png_of, read_origin
+from physplan.origin.record import TAG, Origin, OriginError, png_of
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.consent import FROM_VIDEOS
@@ -31,7 +31,6 @@ from physplan.video.fit import fit_picture
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from physplan.origin.certificates import Credential
     from physplan.pipeline.result import Result
 
 
@@ -198,15 +197,3 @@ def _keyframes_of(origin: Origin, given: Sequence[Path] | None) -> Sequence[Path
     if given is not None and not origin.keyframes_given:
         raise OriginError("The keyframes of the video were drawn by the run itself: leave out --keyframes.")
     return given
-
-
-def sign_run(folder: Path, credential: Credential) -> Path:
-    """A signed copy of a run's video. The video itself stays as it is: equal runs have equal files."""
-    from physplan.origin.credentials import sign_video
-
-    origin = read_origin(folder / layout.VIDEO)
-    frame = png_of(layout.load_picture(folder, layout.FRAME))
-    sign_video(
-        folder / layout.VIDEO, folder / layout.SIGNED, credential=credential, origin=origin, frame=frame
-    )
-    return folder / layout.SIGNED

@@ -17,30 +17,7 @@ from physplan.registry import Registry
 if TYPE_CHECKING:
     from physplan.perception import Segmenter
 
-REASONERS = Registry(
-    "reasoner",
-    {
-        "paper": "physplan.reasoning.presets:paper",
-        "open": "physplan.reasoning.presets:open_weights",
-        "paper-motion": "physplan.reasoning.presets:paper_motion",
-        "open-motion": "physplan.reasoning.presets:open_motion",
-        "paper-prompt-derived": "physplan.reasoning.presets:paper_prompt_derived",
-        "paper-full-graph": "physplan.reasoning.presets:paper_full_graph",
-        "open-prompt-derived": "physplan.reasoning.presets:open_prompt_derived",
-        "open-full-graph": "physplan.reasoning.presets:open_full_graph",
-    },
-    group="reasoners",
-    callers=(
-        "paper",
-        "open",
-        "paper-motion",
-        "open-motion",
-        "paper-prompt-derived",
-        "paper-full-graph",
-        "open-prompt-derived",
-        "open-full-graph",
-    ),
-)
+REASONERS = Registry("reasoner", {}, group="reasoners")
 
 
 def make_reasoner(

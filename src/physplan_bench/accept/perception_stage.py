@@ -89,7 +89,7 @@ def calibrated(here: Acceptance, examples: list[tuple[Tensor, Tensor]]) -> Itera
 
     from physplan.errors import PhysPlanError
     from physplan.files import write_atomic
-    from physplan.guidance.calibration import calibrate
+    from physplan_bench.calibration import calibrate
 
     usable = [(image, mask) for image, mask in examples if AREAS[0] <= float(mask.float().mean()) <= AREAS[1]]
     size = (here.config.video.height or 0, here.config.video.width or 0)

@@ -13,11 +13,11 @@ from typing import Any
 from physplan.calls.addresses import is_local
 from physplan.calls.protocol import IMAGE_TYPES, CallFault, ImagePart, Reply, Request, Usage
 from physplan.calls.secrets import Secret
-from physplan.calls.usage import read_usage
 from physplan.extras import need_extra
 from physplan_models.clients.faults import as_fault, label, sentence
 from physplan_models.clients.http import bounded, exchange, stated
 from physplan_models.clients.providers import GEMINI
+from physplan_models.clients.usage import read_usage
 
 SERVICE = "Gemini"
 

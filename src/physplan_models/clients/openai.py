@@ -10,12 +10,12 @@ from typing import Any
 from physplan.calls.addresses import is_local
 from physplan.calls.protocol import CallFault, Reply, Request
 from physplan.calls.secrets import Secret
-from physplan.calls.usage import read_usage
 from physplan.extras import need_extra
 from physplan_models.clients.faults import as_fault, label, sentence
 from physplan_models.clients.http import bounded, exchange, stated
 from physplan_models.clients.openai_images import edit_arguments, edited_images
 from physplan_models.clients.providers import OPENAI
+from physplan_models.clients.usage import read_usage
 
 
 class OpenAIClient:

@@ -12,8 +12,8 @@ from transformers import BertTokenizer, GroundingDinoForObjectDetection, Sam2Mod
 
 from physplan.perception.images import fit_edges, masks_from_logits, normalise, resize, size_of
 from physplan.perception.protocol import Instance
-from physplan.perception.suppression import suppress_duplicates
 from physplan.weights import load, load_model
+from physplan_models.perception.suppression import suppress_duplicates
 
 
 class GroundedSAM2:

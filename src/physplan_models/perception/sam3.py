@@ -12,8 +12,8 @@ from transformers import CLIPTokenizer, Sam3Model
 
 from physplan.perception.images import HALF, masks_from_logits, normalise, resize, size_of
 from physplan.perception.protocol import Instance
-from physplan.perception.suppression import suppress_duplicates
 from physplan.weights import load, load_model
+from physplan_models.perception.suppression import suppress_duplicates
 
 
 class SAM3:

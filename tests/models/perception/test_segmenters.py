@@ -13,7 +13,7 @@ from transformers.models.grounding_dino.processing_grounding_dino import Groundi
 
 from physplan.perception import Instance
 from physplan.perception.registry import SEGMENTERS
-from physplan.perception.suppression import suppress_duplicates
+from physplan_models.perception.suppression import suppress_duplicates
 
 Folders = Callable[[str], Path]
 CATEGORIES = ("ice cube", "tray")

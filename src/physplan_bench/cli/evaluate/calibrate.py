@@ -40,10 +40,10 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from physplan.guidance.calibration import calibrate
     from physplan.pipeline.backends import Backends
     from physplan.pipeline.config_loading import load_config
     from physplan.pipeline.defaults import with_defaults
+    from physplan_bench.calibration import calibrate
 
     config = with_defaults(load_config(args.preset))
     content = _config_file(args.into, args.preset) if args.into else {}

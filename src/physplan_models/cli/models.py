@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from physplan import plugins
+from physplan import machine, plugins
 from physplan.errors import PhysPlanError
+from physplan.machine import Weights, WeightSet
 from physplan.registry import did_you_mean
 
 _EXAMPLES = """\
@@ -17,26 +15,6 @@ examples:
   physplan models list
   physplan models get photo
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Weights:
-    """One file or hub repository of a preset; `path` is None where it is not on this machine."""
-
-    name: str
-    about: str
-    path: Path | None
-    optional: bool = False
-
-
-class WeightSet(Protocol):
-    """What a package registers as `physplan.weights` under a preset's name."""
-
-    def listed(self) -> Sequence[Weights]: ...
-
-    def get(self, progress: Callable[[str], None]) -> None:
-        """Fetch what is missing; one that is needed and cannot be had is a PhysPlanError."""
-        ...
 
 
 def add_parser(subparsers: Any) -> None:
@@ -108,7 +86,6 @@ def weight_set(preset: str) -> WeightSet | None:
 
 def listed(preset: str) -> list[Weights]:
     """A package's own files first, then the hub's repositories."""
-    from physplan import machine
     from physplan.presets import PRESETS
 
     own = weight_set(preset)
@@ -131,8 +108,6 @@ def from_hub(name: str) -> None:
     """All of a repository but weights in formats that PhysPlan does not load."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-
-    from physplan import machine
 
     if machine.asks_for_access(name):
         needed = machine.gated(name)

@@ -28,7 +28,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from physplan.foreign import plain
-    from physplan.origin.certificates import DAYS, make_test_certificate
+    from physplan_signing.certificates import DAYS, make_test_certificate
 
     certificate, key, authority = map(plain, make_test_certificate(Path(args.output)))
     print(f"Made {certificate}, {key} (keep it to yourself) and {authority}, for {DAYS} days.")

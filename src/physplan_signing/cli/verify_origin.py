@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from physplan.foreign import plain
 
 if TYPE_CHECKING:
-    from physplan.origin.credentials import Credentials
+    from physplan_signing.credentials import Credentials
 
 _EXAMPLES = """\
 examples:
@@ -43,7 +43,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from physplan.origin.credentials import read_credentials
+    from physplan_signing.credentials import read_credentials
 
     found = read_credentials(args.video, trusted=Path(args.trust) if args.trust else None)
     if args.json:

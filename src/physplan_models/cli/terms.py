@@ -28,7 +28,7 @@ class Terms:
 @cache
 def terms() -> Mapping[str, Terms]:
     """By the model's name on the hub, or at its service."""
-    text = resources.files(__package__).joinpath("terms.yaml").read_text(encoding="utf-8")
+    text = resources.files("physplan.presets").joinpath("terms.yaml").read_text(encoding="utf-8")
     return {name: Terms(**entry) for name, entry in yaml.safe_load(text).items()}
 
 

@@ -19,7 +19,7 @@ from physplan.graph import (
     parse_json,
     parse_translation,
 )
-from physplan.reasoning import schemas, templates
+from physplan.reasoning import templates
 from physplan.reasoning.protocol import (
     BadAnswer,
     Feedback,
@@ -30,6 +30,7 @@ from physplan.reasoning.protocol import (
     Translation,
 )
 from physplan.reasoning.templates import PromptSet
+from physplan_models.reasoning import schemas
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """Every setting of a config with its type, range, default and the first stage it changes.
 
-`python -m physplan.pipeline.settings_table > docs/settings.md` writes the page anew; a test keeps it true.
+`python -m physplan_testing.settings_table > docs/settings.md` writes the page anew; a test keeps it true.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from physplan.settings import span
 HEAD = """# Settings
 
 Every field that a preset, a config file (`--config mine.yaml`) or `--set FIELD=VALUE` can set. This page is
-made by `python -m physplan.pipeline.settings_table`. "Changes" is the first stage that is redone when it
+made by `python -m physplan_testing.settings_table`. "Changes" is the first stage that is redone when it
 changes; `-` changes no result, only where, how fast and how dearly. An empty default is None: nothing, or the
 model's own value.
 A schedule may also be given by three numbers: `{layout_steps: 5, guided_steps: 20, repeats: 10}`.

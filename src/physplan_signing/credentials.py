@@ -19,10 +19,10 @@ from physplan.errors import PhysPlanError
 from physplan.extras import need_extra
 from physplan.files import write_atomic
 from physplan.foreign import read_file
-from physplan.origin.certificates import EXTRA, MAX_PEM, Credential
 from physplan.origin.record import Origin
 from physplan.video.marks import MADE_BY_A_MODEL
 from physplan.video.untrusted_video import open_video
+from physplan_signing.certificates import EXTRA, MAX_PEM, Credential
 
 State = Literal["valid", "untrusted", "tampered", "none"]
 ASSERTION = "org.physplan.origin"

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from physplan.calls.cost_estimate import CallsOut
 from physplan.calls.settings import CallSettings, connect
-from physplan.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner
 from physplan.reasoning.templates import PromptSet
-from physplan.reasoning.vlm import MotionReasoner, VLMReasoner
+from physplan_models.reasoning.ablations import FullGraphReasoner, PromptDerivedReasoner
+from physplan_models.reasoning.vlm import MotionReasoner, VLMReasoner
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from physplan.cli.ways import Way
+    from physplan_models.cli.ways import Way
 
 _EXAMPLES = """\
 examples:
@@ -34,8 +38,6 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from physplan.machine import survey
-
     found = survey()
     for name, preset in found["presets"].items():
         preset["usd"] = usd(name)
@@ -49,12 +51,53 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def survey() -> dict[str, Any]:
+    """What this machine has and each preset lacks, as JSON."""
+    from physplan import machine
+    from physplan.presets import PRESETS
+    from physplan.presets.accepted import accepted_figures
+    from physplan_models.cli.terms import terms_of
+
+    memory, devices, folder = machine.memory_gb(), machine.gpus(), machine.weights_folder()
+    largest = max((gpu["memory_gb"] for gpu in devices), default=0.0)
+    presets = {}
+    for name, needs in PRESETS.items():
+        lacking = [
+            vars(item) for item in machine.missing(needs, memory=memory, gpu_memory=largest, preset=name)
+        ]
+        presets[name] = {
+            "ready": not lacking,
+            "about": needs.about,
+            "missing": lacking,
+            "gpu_memory_gb": needs.gpu_memory_gb,
+            "stages": dict(needs.stages or {}),
+            "server_memory_gb": needs.server_memory_gb,
+            "accepted": accepted_figures(name, [gpu["name"] for gpu in devices]),
+            "terms": {model: vars(found) for model, found in terms_of(name).items()},
+        }
+    return {
+        "versions": machine.versions(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "executable": sys.executable,
+        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_gb": round(memory, 1),
+        "gpus": devices,
+        "disk": {
+            "here_gb": round(machine.disk(Path.cwd()), 1),
+            "weights_gb": round(machine.disk(folder), 1),
+            "weights": str(folder),
+        },
+        "best": machine.nearest_preset()[0],
+        "presets": presets,
+    }
+
+
 def _print_answer(found: dict[str, Any]) -> None:
     """One screen: the machine in a line, the steps of its way, the other presets in a line each."""
     from rich.console import Console
     from rich.text import Text
 
-    from physplan.cli.ways import chosen
+    from physplan_models.cli.ways import chosen
 
     console = Console(highlight=False, soft_wrap=True)
     gpus = ", ".join(f"{gpu['name']} ({gpu['memory_gb']} GB)" for gpu in found["gpus"]) or "no CUDA GPU"
@@ -121,7 +164,7 @@ def _print(found: dict[str, Any]) -> None:
 
 def _terms(found: dict[str, dict[str, str]]) -> list[str]:
     """What of the preset may not simply be used for money; the rest is in docs/responsible-use.md."""
-    from physplan.presets.terms import Terms
+    from physplan_models.cli.terms import Terms
 
     return [
         f"terms: {Terms(**terms).sentence(model)}"

@@ -20,9 +20,9 @@ from physplan.graph import (
     parse_graph,
 )
 from physplan.graph.json_values import read_list, read_number, read_object, read_text
-from physplan.reasoning import schemas
 from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Revision, Scene, Translation
-from physplan.reasoning.vlm import VLMReasoner, revision_blocks
+from physplan_models.reasoning import schemas
+from physplan_models.reasoning.vlm import VLMReasoner, revision_blocks
 
 SCENE = "scene#1"
 NO_RULE = "no rule: the scene is described from the prompt"

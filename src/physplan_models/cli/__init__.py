@@ -1,0 +1,1 @@
+"""The commands of this package: `doctor` and `models`, and what they know of licences and downloads."""

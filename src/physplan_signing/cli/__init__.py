@@ -1,0 +1,1 @@
+"""The commands of this package: `verify-origin` and `test-certificate`."""
