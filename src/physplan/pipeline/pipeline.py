@@ -152,7 +152,7 @@ class PhysPlan:
 
         `overrides` are the video's settings under diffusers' names (`CALL_SETTINGS`). Of `generator` the seed
         counts. With `attempts`, further seeds are sampled until the verdict holds, or the best is kept.
-        `with_base` makes the video model's own video too, for the report. What the run folder `reuse` holds of
+        `with_base` makes the video model's own video too, for the report. What the folder `reuse` holds of
         the same plan and keyframes is not made again. `method` is the preset's own by default. `losses` are
         yours (docs/guidance.md), `callback_on_step_end` is diffusers' (`pipeline.step_callback`).
         """
