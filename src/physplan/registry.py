@@ -42,6 +42,14 @@ class Registry(dict[str, str]):
         self.callers = frozenset([*callers, *plugins.entries(f"{group}.callers")])
         self.prompts = {**(prompts or {}), **plugins.entries(f"{group}.prompts")}
         self.pictures = plugins.entries(f"{group}.pictures")
+        self.own: dict[str, Any] = {}
+
+    def add(self, name: str, part: Any) -> None:
+        """Register a part of your own; a name that is added again has the newer part."""
+        if name in self and name not in self.own:
+            raise PhysPlanError(f"There is a {self.kind} {name!r} already: choose another name.")
+        self.own[name] = part
+        self[name] = f"{type(part).__module__}:{name}"
 
     def check(self, name: str) -> None:
         """An unknown name is an error."""
@@ -63,7 +71,7 @@ class Registry(dict[str, str]):
     def load(self, name: str) -> Any:
         """The registered class (or function) itself."""
         self.check(name)
-        return plugins.load(self[name])
+        return self.own[name] if name in self.own else plugins.load(self[name])
 
 
 def did_you_mean(name: str, known: Mapping[str, Any] | list[str] | tuple[str, ...]) -> str:

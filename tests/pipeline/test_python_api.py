@@ -66,11 +66,6 @@ def test_a_loss_of_ones_own_is_called(pp: PhysPlan, plan: EventChain) -> None:
     assert any(term["term"] == "darker" for step in result.losses["steps"] for term in step["terms"])
 
 
-def test_diffusers_callback_is_answered_with_the_right_name(pp: PhysPlan) -> None:
-    with pytest.raises(PhysPlanError, match="on_event"):
-        pp.generate(first_frame(SCENE), SCENE.prompt, callback_on_step_end=print)
-
-
 def test_a_plan_is_changed_in_a_call_and_verified_again(plan: EventChain) -> None:
     longer = plan.with_fraction(2, 0.3)
     assert longer.events[1].delta.fraction == 0.3

@@ -22,6 +22,6 @@ def guided_sample(run: GuidedRun, watch: Watch) -> Tensor:
         with torch.no_grad():
             prediction = model.predict(z, n, conditioning)
             clean = noise.clean_estimate(z, prediction, n)
-            z = reverse_step(noise, z, prediction, n, run.generator)
+            z = reverse_step(conditioning, z, prediction, n, run.generator)
         watch.saw_step(n, z, clean)
     return z

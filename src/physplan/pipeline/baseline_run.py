@@ -25,6 +25,7 @@ def make_base(run: Run) -> None:
         ),
         plan=plan,
         keyframes=None,
+        callback=None,
         on_event=through(run.on_event, "the video model alone", "video"),
     )
     with base.folder.locked():

@@ -35,6 +35,7 @@ from physplan.pipeline.requirements import (
 )
 from physplan.pipeline.result import Cost, OutputType, Result, collect
 from physplan.pipeline.run import AnyPicture, Run, begin, check_folder, prepare_run, refuse_void_guidance
+from physplan.pipeline.step_callback import OnStepEnd, step_callback
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder, layout
 
@@ -52,8 +53,7 @@ CALL_SETTINGS = (
 )
 # diffusers' arguments that have another name here.
 RENAMED = {
-    "callback_on_step_end": "give on_event, a function of a RunEvent (physplan.pipeline.events)",
-    "callback": "give on_event, a function of a RunEvent (physplan.pipeline.events)",
+    "callback": "give callback_on_step_end, or on_event, a function of a RunEvent (physplan.pipeline.events)",
     "num_videos_per_prompt": "use generate_seeds(..., seeds=[0, 1, 2])",
 }
 
@@ -142,22 +142,22 @@ class PhysPlan:
         output_dir: str | os.PathLike[str] | None = None,
         output_type: OutputType = "pt",
         losses: Sequence[Loss] = (),
+        callback_on_step_end: OnStepEnd | None = None,
+        callback_on_step_end_tensor_inputs: Sequence[str] = ("latents",),
         redo: bool = False,
         on_event: OnEvent = silent,
         **overrides: Any,
     ) -> Result:
         """A video in which it happens. In `output_dir` the run can be continued, and nothing is paid twice.
 
-        `overrides` are the video's settings under diffusers' names: height, width, num_frames,
-        num_inference_steps, guidance_scale, negative_prompt, fps. Of `generator` the seed counts. With
-        `attempts`, further seeds are sampled until the verdict holds, or the best is kept. `with_base` makes
-        the video model's own video too, for the report. What another run's folder, `reuse`, holds of the same
-        plan and keyframes is not made again. Without a `method`, the preset's own is used. `losses` are
-        functions of your own beside the method's terms, under their names (docs/guidance.md).
+        `overrides` are the video's settings under diffusers' names (`CALL_SETTINGS`). Of `generator` the seed
+        counts. With `attempts`, further seeds are sampled until the verdict holds, or the best is kept.
+        `with_base` makes the video model's own video too, for the report. What the folder `reuse` holds of
+        the same plan and keyframes is not made again. `method` is the preset's own by default. `losses` are
+        yours (docs/guidance.md), `callback_on_step_end` is diffusers' (`pipeline.step_callback`).
         """
         if output_type not in ("pt", "np", "pil", "latent"):
             raise PhysPlanError(f"output_type is {output_type!r}: use 'pt', 'np', 'pil' or 'latent'.")
-        own = own_losses(losses)
         chosen = find(method or self.config.method, self.config.method)
         refuse_void_guidance(chosen, self.config)
         if with_base and not (chosen.follows_plan and chosen.samples and output_dir is not None):
@@ -167,7 +167,10 @@ class PhysPlan:
             )
         given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan, "keyframes": keyframes}
         given |= {"method": chosen.name, "seed": seed_of(generator, seed), "attempts": attempts}
-        with self._run(output_dir, redo, on_event, overrides=overrides, losses=own, **given) as run:
+        given["callback"] = step_callback(self, callback_on_step_end, callback_on_step_end_tensor_inputs)
+        with self._run(
+            output_dir, redo, on_event, overrides=overrides, losses=own_losses(losses), **given
+        ) as run:
             try:
                 self._do(run, reuse=None if reuse is None else RunFolder(reuse))
                 if with_base:

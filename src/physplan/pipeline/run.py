@@ -27,6 +27,7 @@ from physplan.pipeline.consent import without_consent
 from physplan.pipeline.events import OnEvent, RunEvent, Tell, silent
 from physplan.pipeline.plan_picture import require_picture
 from physplan.pipeline.stage_keys import deciding_settings, differences, digest, recorded_in_todays_words
+from physplan.pipeline.step_callback import StepCallback
 from physplan.reasoning.picture import Picture
 from physplan.reasoning.planner import check_frames, check_prompt
 from physplan.reasoning.recheck import read_edited
@@ -52,6 +53,7 @@ class Run:
     plan: EventChain | None = None  # when one was given
     keyframes: tuple[Image.Image, ...] | None = None  # when they were given
     on_event: OnEvent = field(default=silent)
+    callback: StepCallback | None = None  # after each step of its sampling
     once: str = field(default_factory=lambda: uuid.uuid4().hex)  # no other run has it
 
     @property
@@ -116,6 +118,7 @@ def prepare_run(
     method: str | None = None,
     attempts: int = 1,
     on_event: OnEvent = silent,
+    callback: StepCallback | None = None,
 ) -> Run:
     """Everything that can be wrong with what was given is found here."""
     picture = Picture.of(image)
@@ -154,10 +157,21 @@ def prepare_run(
         method=chosen.name,
         attempts=attempts,
     )
-    return Run(
+    run = Run(
         folder=folder, config=config, inputs=inputs, backends=backends, picture=picture, frame=frame, fit=fit,
-        plan=chain, keyframes=drawn, on_event=on_event,
+        plan=chain, keyframes=drawn, on_event=on_event, callback=callback,
     )  # fmt: skip
+    refuse_uncalled(run)
+    return run
+
+
+def refuse_uncalled(run: Run) -> None:
+    """Refuse a step callback where no step is done."""
+    if run.callback is not None and "latents" not in run.stages:
+        raise PhysPlanError(
+            "callback_on_step_end is called after each step of a sampling, and nothing is sampled here "
+            f"({'a server makes the video' if run.served else run.method.name}): use on_event."
+        )
 
 
 def check_choice(config: Config) -> None:

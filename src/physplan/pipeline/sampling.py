@@ -19,6 +19,7 @@ from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config, VideoConfig
 from physplan.pipeline.events import Tell, say_nothing
 from physplan.pipeline.sampling_progress import Clock, SamplingProgress
+from physplan.pipeline.step_callback import StepCallback
 from physplan.sketch import Sketch, make_sketch
 from physplan.sketch.sampling import clocks_of, sketch_start
 from physplan.sketch.scene import aligned_evidence
@@ -62,14 +63,18 @@ def make_latents(
     tell: Tell = say_nothing,
     preview: Path | None = None,
     checkpoint: Checkpoint | None = None,
+    callback: StepCallback | None = None,
 ) -> Sampled:
     """`preview` is a picture that is refreshed on the way; from `checkpoint` a sampling that was cut off
     continues. From a `sketch` it starts with the two clocks; guidance that wants one and is given none makes
-    it. `keyframes` are given to a model that takes them, each at the nearest place it has."""
+    it. `keyframes` are given to a model that takes them, each at the nearest place it has. `callback` is
+    called after each step."""
     model = backends.video
     generator = torch.Generator().manual_seed(seed)
     given, moved = _settled(model, config.video, keyframes)
     conditioning = prepare(model, config.video, frame, prompt, generator, given)
+    if callback is not None:
+        conditioning = replace(conditioning, step_end=callback.after(conditioning.timesteps))
     sampling = _Sampling(
         backends=backends,
         conditioning=conditioning,

@@ -19,6 +19,7 @@ from physplan.graph import EventChain, GraphError
 from physplan.graph.happening import words_for_video
 from physplan.guidance.losses import own_identities
 from physplan.keyframes import Keyframe
+from physplan.keyframes.registry import EDITORS
 from physplan.perception.preview import save_previews
 from physplan.pipeline import stages
 from physplan.pipeline.backends import cpu_threads
@@ -30,7 +31,7 @@ from physplan.pipeline.origins import origin_of, write_told
 from physplan.pipeline.planning import make_plan, renew_plan
 from physplan.pipeline.run import Run, recorded_identity
 from physplan.pipeline.sampling import Guide, make_latents
-from physplan.pipeline.stage_keys import former_keys, stage_key
+from physplan.pipeline.stage_keys import digest, former_keys, stage_key
 from physplan.reasoning import PlanRecord, Step
 from physplan.runs import PeakMemory, file_digest, layout
 from physplan.sketch import Sketch
@@ -126,10 +127,13 @@ def key_of(run: Run, stage: Stage) -> tuple[str, dict[str, str]]:
 
 
 def _own_parts(run: Run, stage: Stage) -> dict[str, str]:
-    """Losses and terms of the user's own by identity; one without an identity is like no other run's."""
-    if stage.name != "latents" or run.guidance is None:
-        return {}
-    own = own_identities(run.guidance)
+    """The user's own losses, terms, callback or editor by identity; one without is like no other run's."""
+    own: dict[str, str | None] = {}
+    if stage.name == "latents":
+        own |= own_identities(run.guidance) if run.guidance is not None else {}
+        own |= {"callback_on_step_end": run.callback.identity} if run.callback is not None else {}
+    elif stage.name == "keyframes" and run.config.editor.name in EDITORS.own:
+        own["editor"] = digest(dict(run.backends.editor(run.calls).identity))
     return {name: run.once if identity is None else identity for name, identity in own.items()}
 
 
@@ -265,6 +269,7 @@ def _latents(run: Run, memory: InMemory) -> Made:
         tell=tell,
         preview=run.folder / layout.PREVIEW,
         checkpoint=checkpoint,
+        callback=run.callback,
     )
     path, losses = run.folder / layout.LATENTS, run.folder / layout.LOSSES
     save_latents(path, sampled.latents, sampled.layout)

@@ -16,7 +16,7 @@ no state between calls: all that belongs to one run is in its `Conditioning`, so
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -59,6 +59,7 @@ class Conditioning:
     width: int
     guidance: tuple[float | Tensor, ...]  # classifier-free guidance weight per step, () when it is off
     inputs: Mapping[str, Any] = field(default_factory=dict)  # the family's own tensors: text, picture, rotary
+    step_end: Callable[[int, Tensor], Tensor] | None = None  # what a step gave -> what the next is given
 
 
 @runtime_checkable

@@ -61,7 +61,7 @@ def sample(
             z = start.enter(z, n)
         prediction = model.predict(z, n, conditioning)
         clean = noise.clean_estimate(z, prediction, n)
-        z = reverse_step(noise, z, prediction, n, generator)
+        z = reverse_step(conditioning, z, prediction, n, generator)
         if checkpoint is not None and generator is not None:
             checkpoint.save(SamplingState(step=n + 1, latents=z, generator=generator.get_state()))
         if on_step is not None and on_step(n, z, clean) is False:
@@ -70,9 +70,17 @@ def sample(
 
 
 def reverse_step(
+    conditioning: Conditioning, z: Tensor, prediction: Tensor, n: int, generator: torch.Generator | None
+) -> Tensor:
+    """From level n to the next, then `step_end`, where the run has one."""
+    moved = _stepped(conditioning.noise, z, prediction, n, generator)
+    return moved if conditioning.step_end is None else conditioning.step_end(n, moved)
+
+
+def _stepped(
     noise: NoiseFamily, z: Tensor, prediction: Tensor, n: int, generator: torch.Generator | None
 ) -> Tensor:
-    """From level n to the next; with an eta, part of the noise that is left is drawn afresh."""
+    """With an eta, part of the noise that is left is drawn afresh."""
     if not noise.eta:
         return noise.step(z, prediction, n)
     if generator is None:
