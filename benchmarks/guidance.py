@@ -164,7 +164,7 @@ def tiny_cogvideox() -> Bench:
 def sandbox() -> Bench:
     from physplan_sandbox.components import load_depth, load_encoder, load_video
     from physplan_sandbox.models.outline import HANDOFF_TIMESTEP
-    from physplan_sandbox.video import SIZE
+    from physplan_sandbox.video import VIDEO_SIZE
     from physplan_sandbox.world.render import FRAMES
 
     config = with_defaults(load_config("sandbox"))
@@ -175,7 +175,7 @@ def sandbox() -> Bench:
         model=model,
         encoder=load_encoder(),
         depth=load_depth(),
-        size=(SIZE, SIZE),
+        size=(VIDEO_SIZE, VIDEO_SIZE),
         num_frames=FRAMES,
         guidance_scale=config.video.guidance_scale or 1.0,
         steps=steps,

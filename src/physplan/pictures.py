@@ -19,7 +19,7 @@ FORMATS = ("PNG", "JPEG", "WEBP")  # others start programs (EPS), or have never 
 MAX_BYTES = 30_000_000
 MAX_PIXELS = 50_000_000
 MIN_SIDE = 16
-BAND = 64  # rows that are scaled at a time: 50 megapixels as whole numbers would take a gigabyte
+ROW_BAND = 64  # rows that are scaled at a time: 50 megapixels as whole numbers would take a gigabyte
 
 
 def open_picture(path: str | os.PathLike[str], *, min_side: int = MIN_SIDE) -> Image.Image:
@@ -79,11 +79,11 @@ def _eight_bits(image: Image.Image, name: str) -> Image.Image:
     import numpy as np  # here and below: a wrong path is answered without it
 
     scaled = np.empty((image.height, image.width), np.uint8)
-    for top in range(0, image.height, BAND):
-        values = np.asarray(image.crop((0, top, image.width, min(top + BAND, image.height))), np.int32)
+    for top in range(0, image.height, ROW_BAND):
+        values = np.asarray(image.crop((0, top, image.width, min(top + ROW_BAND, image.height))), np.int32)
         if values.min(initial=0) < 0 or values.max(initial=0) > 65_535:
             raise PhysPlanError(f"{name} holds numbers beyond 16 bits: save it with 8 bits a channel.")
-        scaled[top : top + BAND] = (values + 128) // 257
+        scaled[top : top + ROW_BAND] = (values + 128) // 257
     return Image.fromarray(scaled)
 
 

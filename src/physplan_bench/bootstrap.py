@@ -9,7 +9,7 @@ import numpy as np
 
 from physplan.errors import PhysPlanError
 
-FEWEST = 5  # clusters; fewer cannot carry a percentile of 2.5 %
+MIN_CLUSTERS = 5  # clusters; fewer cannot carry a percentile of 2.5 %
 NO_WIDTH = 1e-9  # of the larger bound: rounding, not an interval
 
 
@@ -73,13 +73,13 @@ def cluster_bootstrap(
 ) -> Interval:
     """Resample whole clusters with replacement, and take the percentiles of the statistic of their rows.
 
-    Where a resample has none (nan, as the precision of nothing) it is left out. Fewer than `FEWEST` clusters,
-    or resamples that never differ, give no bounds; of a share, the exact interval over clusters.
+    Where a resample has none (nan, as the precision of nothing) it is left out. Fewer than `MIN_CLUSTERS`
+    clusters, or resamples that never differ, give no bounds; of a share, the exact interval over clusters.
     """
     rows = np.asarray(rows)
     members = _members(clusters, len(rows))
     found = Interval(value=float(statistic(rows)), low=None, high=None)
-    if len(members) >= FEWEST:
+    if len(members) >= MIN_CLUSTERS:
         found = _percentiles(rows, members, statistic, resamples=resamples, level=level, seed=seed)
     if found.bounds is None and share_of is not None:
         return clopper_pearson(found.value / share_of, len(members), level=level).scaled(share_of)

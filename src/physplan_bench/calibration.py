@@ -15,7 +15,7 @@ from physplan.guidance.paper.keyframes import encode
 from physplan.guidance.paper.occupancy import reference_feature, similarity
 from physplan.perception.protocol import FeatureEncoder
 
-SURE = 0.95  # the occupancy that half of an object's cells shall reach, and 1 less it elsewhere
+SURE_OCCUPANCY = 0.95  # the occupancy that half of an object's cells shall reach, and 1 less it elsewhere
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ def calibrate(
         raise PhysPlanError("The encoder sees no difference between these objects and what is around them.")
     return Calibration(
         threshold=round(threshold, 3),
-        temperature=round(max(gap / (2 * math.log(SURE / (1 - SURE))), 0.01), 3),
+        temperature=round(max(gap / (2 * math.log(SURE_OCCUPANCY / (1 - SURE_OCCUPANCY))), 0.01), 3),
         accuracy=float(right.max()),
         objects=len(inside),
     )

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import norm, t
 
 from physplan.errors import PhysPlanError
-from physplan_bench.bootstrap import FEWEST, Interval
+from physplan_bench.bootstrap import MIN_CLUSTERS, Interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +44,10 @@ def correct(
     n, many = len(y), len(rest)
     if n != len(f):
         raise PhysPlanError(f"{n} labels need as many judge scores, not {len(f)}.")
-    if n < FEWEST:
-        raise PhysPlanError(f"{n} labelled scenes are too few for an interval: label at least {FEWEST}.")
+    if n < MIN_CLUSTERS:
+        raise PhysPlanError(
+            f"{n} labelled scenes are too few for an interval: label at least {MIN_CLUSTERS}."
+        )
     w = best_weight(y, f, rest) if weight is None else weight
     value = float(w * rest.mean() + (y - w * f).mean()) if many else float(y.mean())
     left_over = (y - w * f).var(ddof=1) / n if many else y.var(ddof=1) / n
@@ -112,8 +114,10 @@ def needed(
     groups: dict[Hashable, list[float]] = {}
     for value, cluster in zip(np.asarray(differences, dtype=float), clusters, strict=True):
         groups.setdefault(cluster, []).append(float(value))
-    if len(groups) < FEWEST:
-        raise PhysPlanError(f"{len(groups)} scenes are too few to estimate a spread: {FEWEST} are needed.")
+    if len(groups) < MIN_CLUSTERS:
+        raise PhysPlanError(
+            f"{len(groups)} scenes are too few to estimate a spread: {MIN_CLUSTERS} are needed."
+        )
     sizes = [len(values) for values in groups.values()]
     repeated = [values for values in groups.values() if len(values) > 1]
     free = sum(len(values) - 1 for values in repeated)
@@ -126,7 +130,9 @@ def needed(
         difference=difference,
         between=math.sqrt(between),
         within=math.sqrt(within),
-        scenes={k: max(math.ceil(factor * (between + within / k) / difference**2), FEWEST) for k in seeds},
+        scenes={
+            k: max(math.ceil(factor * (between + within / k) / difference**2), MIN_CLUSTERS) for k in seeds
+        },
         detectable=math.sqrt(factor * (between + within / mean_size) / len(groups)),
         scenes_at_hand=len(groups),
         seeds_at_hand=float(np.mean(sizes)),

@@ -7,7 +7,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from physplan.calls.ledger import PATIENCE, Ledger
+from physplan.calls.ledger import LOCK_TIMEOUT, Ledger
 from physplan.errors import PhysPlanError
 from physplan.files import write_atomic
 
@@ -26,7 +26,7 @@ def open_total(folder: Path) -> Ledger:
     folder.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         # Whole or not at all, and under the ledger's own lock: a part of it would be below the truth.
-        with FileLock(folder / f"{TOTAL}.lock", timeout=PATIENCE):
+        with FileLock(folder / f"{TOTAL}.lock", timeout=LOCK_TIMEOUT):
             if not path.exists():
                 paid = [one.read_bytes() for one in sorted(folder.glob("cases/*/run/calls/ledger.jsonl"))]
                 write_atomic(path, b"".join(_ended(lines) for lines in paid if lines))

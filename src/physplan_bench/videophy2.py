@@ -21,7 +21,7 @@ from physplan_bench.provenance import provenance
 from physplan_bench.records import Record, plain_records
 from physplan_bench.tables import Column, Row, Table
 
-HIGH = 4.0
+HIGH_SCORE = 4.0
 TRUE, FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", ""}
 
 
@@ -78,10 +78,10 @@ def joint_records(sa: Path, pc: Path, hard: Mapping[str, bool] | None, label: st
         second = commonsense[name][1]
         if hard is not None and caption.strip() not in hard:
             raise PhysPlanError(f"The prompts' file has no caption {caption[:80]!r}.")
-        good = first >= HIGH and second >= HIGH
+        good = first >= HIGH_SCORE and second >= HIGH_SCORE
         values: dict[str, Any] = {"sa": first, "pc": second}
         values |= {"hard": hard[caption.strip()]} if hard is not None else {}
-        failure = "" if good else "semantic adherence" if first < HIGH else "physical commonsense"
+        failure = "" if good else "semantic adherence" if first < HIGH_SCORE else "physical commonsense"
         records.append(
             Record(
                 scene=name,
@@ -103,7 +103,7 @@ def summarise(records: Sequence[Record]) -> dict[str, Any]:
         parts["hard"] = [record for record in records if record.values["hard"]]
     return {
         "benchmark": "videophy2",
-        "provenance": provenance(protocol="videophy2", judge="as recorded", settings={"high": HIGH}),
+        "provenance": provenance(protocol="videophy2", judge="as recorded", settings={"high": HIGH_SCORE}),
         "parts": {name: figures(part) for name, part in parts.items() if part},
         "records": plain_records(records),
     }
@@ -119,9 +119,9 @@ def figures(records: Sequence[Record]) -> dict[str, Any]:
 
     return {
         "videos": len(records),
-        "sa": share(sa >= HIGH),
-        "pc": share(pc >= HIGH),
-        "joint": share((sa >= HIGH) & (pc >= HIGH)),
+        "sa": share(sa >= HIGH_SCORE),
+        "pc": share(pc >= HIGH_SCORE),
+        "joint": share((sa >= HIGH_SCORE) & (pc >= HIGH_SCORE)),
         "mean_sa": float(sa.mean()),
         "mean_pc": float(pc.mean()),
     }

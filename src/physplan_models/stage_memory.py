@@ -27,9 +27,9 @@ from physplan_models.meta_models import default_dtype
 
 FILE = Path(presets.__file__).with_name("memory.json")
 META = torch.device("meta")
-CONTEXT = 0.5  # GB that CUDA takes for itself
-LOOKING = 3.0  # GB of activations of a segmenter at full size: an allowance, not computed
-EVENTS = 3
+CUDA_CONTEXT_GB = 0.5  # GB that CUDA takes for itself
+SEGMENTER_GB = 3.0  # GB of activations of a segmenter at full size: an allowance, not computed
+TYPICAL_EVENTS = 3
 # Billions of weights of what looks at pictures; all of it is loaded in 32 bits.
 WEIGHTS = {
     "IDEA-Research/grounding-dino-tiny": 0.172,
@@ -50,21 +50,21 @@ def stage_memory(config: Config) -> dict[str, float]:
     editor, drawing = editor_memory(config)
     kept = editor + looks if config.runtime.keep_models else 0.0
     found = {
-        "keyframes": editor + looks + max(drawing, LOOKING),
-        "evidence": looks + LOOKING + (editor if config.runtime.keep_models else 0.0),
+        "keyframes": editor + looks + max(drawing, SEGMENTER_GB),
+        "evidence": looks + SEGMENTER_GB + (editor if config.runtime.keep_models else 0.0),
     }
     samples = find(config.method).samples and not is_served(config.video.model)
     if samples:
         found |= {stage: kept + gb for stage, gb in video_memory(config).items()}
     if config.runtime.device == "cpu" and not samples:
         return {}
-    return {stage: round(gb + CONTEXT, 1) for stage, gb in found.items()}
+    return {stage: round(gb + CUDA_CONTEXT_GB, 1) for stage, gb in found.items()}
 
 
 def video_memory(config: Config) -> dict[str, float]:
     """The sampling, with what guidance looks through, and the final decode."""
     method = find(config.method)
-    request = memory_request(config, method, EVENTS)
+    request = memory_request(config, method, TYPICAL_EVENTS)
     needed = video_model(config.video.model).memory(config.video, request)
     assert needed is not None
     encoders = 0 if config.runtime.encoders == "cpu" else needed.encoders

@@ -14,9 +14,9 @@ from physplan_photo.objects import Mask, box_of
 from physplan_photo.sessions import session
 
 FILE = "migan_pipeline_v2.onnx"
-DEEP = 0.12  # of the shorter side: a hole whose middle is further from its rim is large
-EDGED = 9.0  # of 255: edges of a ground that the network continues better (`structure`)
-SMALLEST = 512  # the network works on squares of this side
+LARGE_HOLE_DEPTH = 0.12  # of the shorter side: a hole whose middle is further from its rim is large
+MIN_EDGES = 9.0  # of 255: edges of a ground that the network continues better (`structure`)
+NETWORK_SIDE = 512  # the network works on squares of this side
 
 
 def complete_background(image: Image.Image, mask: Mask, *, grow: int = 0) -> Image.Image:
@@ -52,7 +52,7 @@ def _surroundings(hole: Mask) -> tuple[int, int, int, int]:
     height, width = hole.shape
     box = box_of(hole)
     reach = max(box.right - box.left, box.bottom - box.top)
-    side = max(2 * reach, SMALLEST)
+    side = max(2 * reach, NETWORK_SIDE)
     x, y = box.centre
     left, right = _span(x, side, width)
     top, bottom = _span(y, side, height)
@@ -86,10 +86,10 @@ def _ground_fill(pixels: NDArray[np.uint8], hole: Mask) -> NDArray[np.uint8] | N
     from scipy import ndimage
 
     depth = ndimage.distance_transform_edt(hole)
-    if float(depth.max()) < DEEP * min(hole.shape) or not (~hole).any():
+    if float(depth.max()) < LARGE_HOLE_DEPTH * min(hole.shape) or not (~hole).any():
         return None
     smooth = _smooth_fill(pixels, hole)
-    if structure(np.where(hole[..., None], smooth, pixels), hole) >= EDGED:
+    if structure(np.where(hole[..., None], smooth, pixels), hole) >= MIN_EDGES:
         return None
     return np.clip(np.where(hole[..., None], smooth + grain(pixels, hole), pixels), 0, 255).astype(np.uint8)
 

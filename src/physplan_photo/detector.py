@@ -14,7 +14,7 @@ from physplan_photo.sessions import session
 from physplan_photo.words import CLASSES, classes_of, place_of
 
 FILE, SIDE, STRIDES = "yolox_nano.onnx", 416, (8, 16, 32)
-GREY = 114  # what the authors pad with
+PADDING_GREY = 114  # what the authors pad with
 Array = NDArray[np.float32]
 
 
@@ -33,7 +33,7 @@ def detect(picture: Image.Image, config: DetectorConfig = DETECTING) -> list[Fou
     """Everything that is seen, the surest first; `name` is the class."""
     ratio = SIDE / max(picture.size)
     size = max(1, int(picture.width * ratio)), max(1, int(picture.height * ratio))
-    square = np.full((SIDE, SIDE, 3), GREY, np.float32)
+    square = np.full((SIDE, SIDE, 3), PADDING_GREY, np.float32)
     small = picture.convert("RGB").resize(size, Image.Resampling.BILINEAR)
     square[: size[1], : size[0]] = np.asarray(small)[:, :, ::-1]  # BGR, as it was trained
     (raw,) = session(FILE).run(None, {"images": square.transpose(2, 0, 1)[None]})

@@ -9,7 +9,7 @@ from torch import Tensor
 from physplan_photo.weights import have
 
 FILE = "xfeat_256x256.onnx"
-CELLS = 32
+GRID_CELLS = 32
 
 
 class SimpleFeatures:
@@ -19,7 +19,7 @@ class SimpleFeatures:
 
     def __call__(self, images: Tensor) -> Tensor:
         """Features [B, 8, 32, 32] of images [B, 3, H, W] in [0, 1]."""
-        small = F.interpolate(images, (4 * CELLS, 4 * CELLS), mode="bilinear", align_corners=False)
+        small = F.interpolate(images, (4 * GRID_CELLS, 4 * GRID_CELLS), mode="bilinear", align_corners=False)
         mean = F.avg_pool2d(small, 4)
         spread = (F.avg_pool2d(small * small, 4) - mean * mean).clamp_min(0).add(1e-6).sqrt()
         grey = F.pad(small.mean(1, keepdim=True), (1, 1, 1, 1), mode="replicate")

@@ -24,7 +24,7 @@ from physplan_photo.weights import VARIABLE, Package, Progress, WeightFile, chec
 
 TIMEOUT = 10.0  # seconds until a page that does not answer is given up
 CLIENT_TIMEOUT = 900.0
-CHUNK = 1 << 20
+CHUNK_BYTES = 1 << 20
 
 
 class NotThere(Exception):
@@ -74,7 +74,7 @@ def from_page(url: str, target: Path, size: int, progress: Progress) -> None:
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as page, target.open("wb") as out:
             done, told = 0, 0
-            while chunk := page.read(CHUNK):
+            while chunk := page.read(CHUNK_BYTES):
                 out.write(chunk)
                 done += len(chunk)
                 if done > size:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from physplan_photo.objects import Mask
 
 SIDES = (56, 40, 28)  # pixels of a patch, the largest of which there are enough; the next overlaps by half
-ENOUGH = 12
-TRIED = 72  # patches that are compared for each place
-BLUR = 9.0  # pixels: what is smoother is colour, not grain
-ROUGH = 1.6  # of the median: rougher patches hold edges of other things
+MIN_PATCHES = 12
+COMPARED_PATCHES = 72  # patches that are compared for each place
+BLUR_SIGMA = 9.0  # pixels: what is smoother is colour, not grain
+MAX_ROUGHNESS = 1.6  # of the median: rougher patches hold edges of other things
 
 Detail = NDArray[np.floating[Any]]
 
@@ -25,7 +25,7 @@ def grain(pixels: NDArray[np.uint8], hole: Mask, *, seed: int = 0) -> Detail:
     random = np.random.default_rng(seed)
     for side in SIDES:
         sources = _sources(detail, hole, side, random)
-        if len(sources) >= ENOUGH:
+        if len(sources) >= MIN_PATCHES:
             break
     if not len(sources):
         return np.zeros_like(detail)
@@ -60,8 +60,8 @@ def _detail(pixels: NDArray[np.uint8], hole: Mask) -> Detail:
     from scipy import ndimage
 
     known = (~hole)[..., None].astype(np.float64)
-    weight = np.maximum(ndimage.gaussian_filter(known, (BLUR, BLUR, 0)), 1e-3)
-    blurred = ndimage.gaussian_filter(pixels * known, (BLUR, BLUR, 0)) / weight
+    weight = np.maximum(ndimage.gaussian_filter(known, (BLUR_SIGMA, BLUR_SIGMA, 0)), 1e-3)
+    blurred = ndimage.gaussian_filter(pixels * known, (BLUR_SIGMA, BLUR_SIGMA, 0)) / weight
     found: Detail = (pixels - blurred) * known
     return found
 
@@ -83,7 +83,7 @@ def _sources(detail: Detail, hole: Mask, side: int, random: np.random.Generator)
     )
     away = ndimage.distance_transform_edt(~hole)[tops + side // 2, lefts + side // 2]
     order = np.argsort(away)
-    order = order[covered[order] == 0][: 3 * TRIED]
+    order = order[covered[order] == 0][: 3 * COMPARED_PATCHES]
     found = (
         np.stack([detail[y : y + side, x : x + side] for y, x in zip(tops[order], lefts[order], strict=True)])
         if len(order)
@@ -92,7 +92,7 @@ def _sources(detail: Detail, hole: Mask, side: int, random: np.random.Generator)
     if not len(found):
         return found
     rough = found.std((1, 2, 3))
-    return found[rough <= ROUGH * np.median(rough)][:TRIED]
+    return found[rough <= MAX_ROUGHNESS * np.median(rough)][:COMPARED_PATCHES]
 
 
 def _steps(first: int, last: int, limit: int, side: int) -> range:

@@ -15,7 +15,7 @@ from physplan.pictures import to_picture
 from physplan_photo.cutting import CuttingConfig, apart, cut_out, enclosed
 from physplan_photo.objects import Asked, Cut, Mask, mask_names, parse_objects, read_masks
 
-KEPT = 64  # pictures whose masks are remembered
+KEPT_PICTURES = 64  # pictures whose masks are remembered
 
 
 class PhotoSegmenter:
@@ -40,7 +40,7 @@ class PhotoSegmenter:
     def remember(self, image: Tensor, masks: Mapping[str, Sequence[Mask]]) -> None:
         """The masks of an image [3, H, W], by category; a category may have several."""
         self._known[_mark(image)] = dict(masks)
-        while len(self._known) > KEPT:
+        while len(self._known) > KEPT_PICTURES:
             self._known.popitem(last=False)
 
     def segment(self, image: Tensor, categories: Sequence[str]) -> tuple[Instance, ...]:

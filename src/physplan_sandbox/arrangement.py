@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-SKY = 0.14  # what is not nearer than this hangs at the wall, like the sun
+MIN_NEARNESS = 0.14  # what is not nearer than this hangs at the wall, like the sun
 MIDDLE = (0.35, 0.85)  # depths of the row in which things act on each other
 TOUCHING, NEAR = 0.015, 0.10  # gaps between two things on one support
 DEPTH_STEP = 0.1
-OVERLAP = 0.15  # of the smaller box, for one thing to be in front of another
-ASIDE = 0.03  # how far two boxes may reach into each other and still be side by side
+FRONT_OVERLAP = 0.15  # of the smaller box, for one thing to be in front of another
+BESIDE_OVERLAP = 0.03  # how far two boxes may reach into each other and still be side by side
 
 DISHES = ("pan",)  # parts of something that hold things all the same
-LARGE = 0.16  # of the picture's width, from which on a weight is called large
+LARGE_WIDTH = 0.16  # of the picture's width, from which on a weight is called large
 
 Triple = tuple[str, str, str]
 
@@ -48,7 +48,9 @@ def spatial_relations(places: Sequence[Place], physical: Sequence[Triple], table
     """Contact, near, above, left of and in front of, given what holds, contains and carries what."""
     held = {b: (a, r) for a, r, b in physical}
     # The depth of what hangs in the air is the hardest to see: unless it is at the wall, it is in the middle.
-    middle = [p for p in places if p.id != table and (p.in_middle or (p.id not in held and p.near > SKY))]
+    middle = [
+        p for p in places if p.id != table and (p.in_middle or (p.id not in held and p.near > MIN_NEARNESS))
+    ]
     standing = [p for p in middle if held.get(p.id) == (table, "support")]
     air = [p for p in middle if p.id not in held]
     dishes = [p for p in middle if p.category in DISHES]
@@ -56,7 +58,7 @@ def spatial_relations(places: Sequence[Place], physical: Sequence[Triple], table
     found: set[Triple] = {(a, "above", b) for a, b in above.items()} | set(_neighbours(dishes))
     for below in {b for b in above.values() if b != table}:
         found |= set(_neighbours([p for p in air if above.get(p.id) == below]))
-    for sky in (p for p in places if p.near <= SKY and p.id not in held and p.id != table):
+    for sky in (p for p in places if p.near <= MIN_NEARNESS and p.id not in held and p.id != table):
         found |= {_ordered(sky, p) for p in standing}
     for part in (p for p in middle if held.get(p.id, ("", ""))[1] == "attachment"):
         whole = next(p for p in places if p.id == held[part.id][0])
@@ -71,12 +73,12 @@ def spatial_relations(places: Sequence[Place], physical: Sequence[Triple], table
     found |= set(_neighbours(row))
     for i, a in enumerate(row):
         for b in row[i + 1 :]:
-            if a.id in held and held.get(a.id) == held.get(b.id) and apart(a, b) >= -ASIDE:
+            if a.id in held and held.get(a.id) == held.get(b.id) and apart(a, b) >= -BESIDE_OVERLAP:
                 found |= {(a.id, "contact", b.id)} if apart(a, b) <= TOUCHING else set()
                 found |= {(a.id, "near", b.id)} if TOUCHING < apart(a, b) <= NEAR else set()
             if (
                 held.get(a.id) == held.get(b.id)
-                and _covered(a, b) > OVERLAP
+                and _covered(a, b) > FRONT_OVERLAP
                 and abs(a.near - b.near) > DEPTH_STEP
             ):
                 found.add((a.id, "in front of", b.id) if a.near > b.near else (b.id, "in front of", a.id))
@@ -105,9 +107,9 @@ def _above(air: Sequence[Place], standing: Sequence[Place], table: str | None) -
 def _neighbours(row: Sequence[Place]) -> Iterator[Triple]:
     """Left of, for things side by side with no third between them."""
     for a in row:
-        right = [b for b in row if b.id != a.id and a.x < b.x and apart(a, b) >= -ASIDE]
+        right = [b for b in row if b.id != a.id and a.x < b.x and apart(a, b) >= -BESIDE_OVERLAP]
         for b in right:
-            between = (c for c in right if c.id != b.id and c.x < b.x and apart(c, b) >= -ASIDE)
+            between = (c for c in right if c.id != b.id and c.x < b.x and apart(c, b) >= -BESIDE_OVERLAP)
             if next(between, None) is None:
                 yield a.id, "left of", b.id
 
@@ -127,7 +129,7 @@ def level_words(share: float) -> str:
 
 
 def weight_words(width: float) -> str:
-    return "large" if width > LARGE else "small"
+    return "large" if width > LARGE_WIDTH else "small"
 
 
 def tilt_words(slope: float) -> str:

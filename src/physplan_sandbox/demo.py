@@ -17,7 +17,7 @@ from physplan.pipeline.pipeline import PhysPlan, Result
 from physplan.runs import layout
 from physplan.video.files import write_video
 from physplan.video.sheets import Frames, contact_sheet
-from physplan.video.upscale import SIDE, to_watch
+from physplan.video.upscale import MIN_SIDE, to_watch
 
 PROMPT = "nobody closes the tap"
 SCENES = {"glass": 0, "stone": 1, "jug": 2}  # variant of the world's scenes of a tap: number of the scene
@@ -80,4 +80,4 @@ def grid(made: dict[tuple[str, str], Result]) -> Tensor:
     for method in METHODS:
         videos: list[Any] = [made[variant, method].video for variant in SCENES]
         rows.append(torch.cat([F.pad(video, (4, 4, 4, 4), value=1.0) for video in videos], dim=-1))
-    return to_watch(torch.cat(rows, dim=-2), side=2 * SIDE)
+    return to_watch(torch.cat(rows, dim=-2), side=2 * MIN_SIDE)

@@ -15,10 +15,10 @@ from scipy import ndimage
 
 from physplan_sandbox.world.scene import Scene
 
-DIFFERS = 0.10  # two outcomes differ at a pixel when their colours do by this much
-CHANGED = 0.07  # an object has changed when its pixels have by this much, on average, in any late frame
-LEAST = 24  # so many pixels, over all frames, have to differ for an event to be judged by them
-LATE = 8  # changes are looked for in the last frames
+PIXEL_DIFFERENCE = 0.10  # two outcomes differ at a pixel when their colours do by this much
+OBJECT_CHANGE = 0.07  # an object has changed when its pixels have by this much, on average, in any late frame
+MIN_PIXELS = 24  # so many pixels, over all frames, have to differ for an event to be judged by them
+LATE_FRAMES = 8  # changes are looked for in the last frames
 
 Video = NDArray[Any]  # [T, H, W, 3] in [0, 1]
 
@@ -43,7 +43,7 @@ class Verdict:
 
     @property
     def preserved(self) -> bool:
-        return all(change < CHANGED for change in self.changes.values())
+        return all(change < OBJECT_CHANGE for change in self.changes.values())
 
 
 def judge(scene: Scene, video: Video, *, uninvolved: tuple[str, ...] | None = None) -> Verdict:
@@ -70,7 +70,7 @@ def judge_events(scene: Scene, video: Video, anchors: Sequence[int]) -> list[boo
     for start, end in pairwise((0, *anchors)):
         part = slice(start + 1, end + 1)
         shown = {name: clip[part] for name, clip in clips.items()}
-        distances = outcome_distances(video[part], shown, least=LEAST)
+        distances = outcome_distances(video[part], shown, least=MIN_PIXELS)
         known = not np.isnan(list(distances.values())).any()
         verdicts.append(min(distances, key=distances.__getitem__) == scene.plausible if known else None)
     return verdicts
@@ -83,7 +83,7 @@ def outcome_distances(video: Video, outcomes: Mapping[str, Video], *, least: int
     """
     smooth = {name: _soften(clip) for name, clip in outcomes.items()}
     stack = np.stack(list(smooth.values()))
-    differs = (stack.max(axis=0) - stack.min(axis=0)).max(axis=-1) > DIFFERS
+    differs = (stack.max(axis=0) - stack.min(axis=0)).max(axis=-1) > PIXEL_DIFFERENCE
     if differs.sum() < least:
         return dict.fromkeys(outcomes, float("nan"))
     seen = _soften(video)[differs]
@@ -95,7 +95,7 @@ def object_change(video: Video, mask: NDArray[np.bool_]) -> float:
     both."""
     inside = ndimage.binary_erosion(mask[0])
     worst = 0.0
-    for frame in range(len(video) - LATE, len(video)):
+    for frame in range(len(video) - LATE_FRAMES, len(video)):
         shown = inside & mask[frame]
         if shown.sum() >= 8:
             worst = max(worst, float(np.abs(video[frame] - video[0])[shown].mean()))

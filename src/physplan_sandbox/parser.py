@@ -32,18 +32,18 @@ from physplan_sandbox.world.sprites import PALETTE
 Mask = NDArray[np.bool_]
 Picture = NDArray[np.float32]  # [H, W, 3] in [0, 1]
 
-SMALLEST = 0.0018  # of the picture: less is noise of the segmenter
-FRAGMENT = 0.2  # of the largest of its category: less is a piece of something else
+MIN_AREA = 0.0018  # of the picture: less is noise of the segmenter
+FRAGMENT_AREA = 0.2  # of the largest of its category: less is a piece of something else
 # A piece with a lower score that shares so much of its rim with a neighbour is part of that.
 UNSURE, BORDER = 0.72, 0.2
-STRAY = 0.04  # of a mask
-EDGE = 0.035  # of the picture's height
-ATTACHED = 0.08  # how far a part may be from its whole
+STRAY_SHARE = 0.04  # of a mask
+EDGE_DISTANCE = 0.035  # of the picture's height
+MAX_PART_DISTANCE = 0.08  # how far a part may be from its whole
 SAME_DEPTH = 0.15  # farther apart in depth, one does not hold the other
 ROUND = ("ball",)  # as wide as they are high, even where a part is hidden
-PARTLY = 0.15  # of its height: a ball that is narrower by so much is not seen whole
+PARTLY_HIDDEN = 0.15  # of its height: a ball that is narrower by so much is not seen whole
 HANDLED = ("jug",)  # their handle is not part of the room inside
-BODY = 0.6  # of its height: a handle's columns are lower
+BODY_HEIGHT = 0.6  # of its height: a handle's columns are lower
 BEAMS = ("seesaw", "balance")
 BARE = (0.15, 0.40)  # of a beam's length, between which its upper edge can be seen
 LOWER_PART = {"plant": 0.3}  # where the colour is read: of a plant, from its pot
@@ -90,16 +90,16 @@ def _cleaned(instances: Sequence[Instance]) -> Iterator[tuple[str, Mask]]:
         if score < UNSURE and touched and max(touched) >= BORDER * rim.sum():
             index = touched.index(max(touched))
             whole[index] = whole[index][0], whole[index][1] | mask
-        elif mask.sum() >= max(SMALLEST * mask.size, 1):
+        elif mask.sum() >= max(MIN_AREA * mask.size, 1):
             whole.append((category, mask))
     for category, mask in whole:
-        if mask.sum() >= FRAGMENT * max(other.sum() for name, other in whole if name == category):
+        if mask.sum() >= FRAGMENT_AREA * max(other.sum() for name, other in whole if name == category):
             yield category, main_parts(mask)
 
 
 def main_parts(mask: Mask) -> Mask:
     """Without stray pixels, which would stretch a box."""
-    kept: Mask = without_specks(torch.from_numpy(mask), STRAY).numpy()
+    kept: Mask = without_specks(torch.from_numpy(mask), STRAY_SHARE).numpy()
     return kept
 
 
@@ -155,11 +155,11 @@ def whole(mask: Mask, category: str) -> tuple[float, float, float, float]:
     rows, columns = np.nonzero(mask)
     if category in HANDLED:
         heights = np.bincount(columns, minlength=mask.shape[1])
-        columns = np.flatnonzero(heights >= BODY * heights.max())
+        columns = np.flatnonzero(heights >= BODY_HEIGHT * heights.max())
     left, right = float(columns.min()), float(columns.max() + 1)
     top, bottom = float(rows.min()), float(rows.max() + 1)
     hidden = (bottom - top) - (right - left)
-    if category in ROUND and hidden > PARTLY * (bottom - top):
+    if category in ROUND and hidden > PARTLY_HIDDEN * (bottom - top):
         # A ball is highest and lowest at its middle, and that is nearer to the side where it is cut off.
         outer = max(0.15 * (bottom - top), 1.0)
         ends = (rows < top + outer) | (rows + 1 > bottom - outer)
@@ -195,7 +195,7 @@ def _support(thing: Seen, seen: Sequence[Seen], labels: NDArray[np.int64]) -> st
     if votes:
         found = votes.most_common(1)[0][0]
         # At the table's far edge nothing stands: an outline that ends there hangs before the wall.
-        return None if table is not None and found == table.id and below_edge < EDGE else found
+        return None if table is not None and found == table.id and below_edge < EDGE_DISTANCE else found
     # Its foot is hidden by something nearer: it stands on the table, unless that begins below it.
     return table.id if table is not None and below_edge >= 0 else None
 
@@ -226,7 +226,7 @@ def _nearest(part: Seen, wholes: Sequence[Seen]) -> Seen | None:
         down = max(a[1] - b[3], b[1] - a[3], 0.0)
         return float(np.hypot(across, down))
 
-    near = [whole for whole in wholes if gap(whole) <= ATTACHED]
+    near = [whole for whole in wholes if gap(whole) <= MAX_PART_DISTANCE]
     return min(near, key=gap) if near else None
 
 

@@ -19,9 +19,9 @@ from PIL import Image
 
 from physplan.errors import PhysPlanError
 
-SIDE = 96
+PICTURE_SIDE = 96
 FLAT, ROW, EDGES, STEP = 0.68, 0.55, 0.14, 0.14  # limits of the four measures
-PLAIN = 0.97  # flatter than any scene and than any photograph: not for this check to judge
+MAX_FLATNESS = 0.97  # flatter than any scene and than any photograph: not for this check to judge
 
 
 class IsAPhotograph(PhysPlanError):
@@ -44,7 +44,7 @@ def can_be_a_scene(image: Image.Image) -> bool:
     side = min(width, height)
     left, top = (width - side) // 2, (height - side) // 2
     square = image.convert("RGB").resize(
-        (SIDE, SIDE), Image.Resampling.BOX, box=(left, top, left + side, top + side)
+        (PICTURE_SIDE, PICTURE_SIDE), Image.Resampling.BOX, box=(left, top, left + side, top + side)
     )
     pixels = np.asarray(square, dtype=np.float32) / 255
     rows = np.median(pixels, axis=1)  # [96, 3]
@@ -52,7 +52,7 @@ def can_be_a_scene(image: Image.Image) -> bool:
     row = float((np.abs(pixels - rows[:, None]).max(-1) < 0.06).mean())
     sides = np.median(pixels[:, :4], axis=1) - np.median(pixels[:, -4:], axis=1)
     edges = float(np.median(np.abs(sides).max(-1)))
-    step = float(np.abs(rows[2:] - rows[:-2]).max(-1)[SIDE // 3 : -SIDE // 6].max())
-    if flat > PLAIN:
+    step = float(np.abs(rows[2:] - rows[:-2]).max(-1)[PICTURE_SIDE // 3 : -PICTURE_SIDE // 6].max())
+    if flat > MAX_FLATNESS:
         return True
     return flat >= FLAT and row >= ROW and edges <= EDGES and step >= STEP

@@ -10,7 +10,7 @@ from physplan.graph import Edge, EventChain, Node, StateGraph
 from physplan_sandbox.arrangement import Place, block_words, level_words, spatial_relations
 from physplan_sandbox.rules import TABLE, Case, instantiate, load_rules, motions
 from physplan_sandbox.world.categories import CATEGORIES
-from physplan_sandbox.world.render import FRAMES, WORLD, nearness
+from physplan_sandbox.world.render import FRAMES, WORLD_SIZE, nearness
 from physplan_sandbox.world.scene import Scene
 from physplan_sandbox.world.sprites import Sprite
 
@@ -97,11 +97,11 @@ def _attributes(scene: Scene, key: str, first: Mapping[str, Sprite]) -> dict[str
 
 
 def _place(scene: Scene, id: str, sprite: Sprite) -> Place:
-    x, y, wide, tall = (_at(value) / WORLD for value in (sprite.x, sprite.y, sprite.w, sprite.h))
+    x, y, wide, tall = (_at(value) / WORLD_SIZE for value in (sprite.x, sprite.y, sprite.w, sprite.h))
     c, s = abs(np.cos(_at(sprite.angle))), abs(np.sin(_at(sprite.angle)))
     w, h = wide * c + tall * s, wide * s + tall * c
     top = y - h / 2 if sprite.kind != "water" else y + h / 2 - h * _at(sprite.level)
-    span = float(nearness(WORLD, scene.backdrop.horizon)) - WALL_DEPTH
+    span = float(nearness(WORLD_SIZE, scene.backdrop.horizon)) - WALL_DEPTH
     near = (sprite.near - WALL_DEPTH) / span
     return Place(id=id, category=sprite.category, box=(x - w / 2, top, x + w / 2, y + h / 2), near=near)
 

@@ -24,16 +24,16 @@ from physplan.video.clocks import Clocks
 from physplan.video.frames import FrameLayout
 from physplan.video.noise import VariancePreserving
 from physplan.video.protocol import Conditioning
-from physplan_sandbox.models.autoencoder import CELL, FrameAutoencoder
+from physplan_sandbox.models.autoencoder import CELL_SIZE, FrameAutoencoder
 from physplan_sandbox.models.by_frame import by_frame
 from physplan_sandbox.models.contour import PAIR_NOISE_SCALE, to_full_rate, to_half_rate
-from physplan_sandbox.models.copying import STRIDE
+from physplan_sandbox.models.copying import BLOCK_STRIDE
 from physplan_sandbox.models.drawing import DrawingNet
 from physplan_sandbox.models.int8_weights import WEIGHTS_NAME, load_packed
 from physplan_sandbox.models.outcome_code import sample_outcome_code
 from physplan_sandbox.models.outline import (
-    BLOCK,
     BLOCK_NOISE_SCALE,
+    BLOCK_SIZE,
     HANDOFF_TIMESTEP,
     OutlineNet,
     downsample,
@@ -43,13 +43,13 @@ from physplan_sandbox.models.residual_prediction import ResidualStats
 from physplan_sandbox.models.text import encode_prompts
 from physplan_sandbox.world.render import FRAMES
 
-SIZE = 96
+VIDEO_SIZE = 96
 
 
 class SandboxCodec:
     """Per-frame autoencoder behind the codec protocol."""
 
-    spatial_ratio = CELL
+    spatial_ratio = CELL_SIZE
     temporal_ratio = 1
     frame_multiple = 1
 
@@ -68,7 +68,7 @@ class SandboxCodec:
 
     def blocks(self, picture: Tensor) -> Tensor:
         """Blocks of the first frame that can be copied, from its latent [B, C, 1, h, w]."""
-        return self.autoencoder.blocks(self.autoencoder.picture(picture[:, :, 0]), STRIDE)
+        return self.autoencoder.blocks(self.autoencoder.picture(picture[:, :, 0]), BLOCK_STRIDE)
 
     def decode(self, latents: Tensor, *, tiled: bool = False) -> Tensor:
         """Latents to frames in [0, 1]; `tiled` is ignored, as frames are small."""
@@ -100,8 +100,8 @@ class SandboxVideo(FamilyModel):
         self.scheduler = scheduler
         self.codec: SandboxCodec = codec
         self.encode_text = encode_text
-        self.processor = VideoProcessor(vae_scale_factor=CELL)
-        self.side_multiple = CELL * BLOCK
+        self.processor = VideoProcessor(vae_scale_factor=CELL_SIZE)
+        self.side_multiple = CELL_SIZE * BLOCK_SIZE
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
@@ -136,10 +136,10 @@ class SandboxVideo(FamilyModel):
         )
 
     def check_size(self, *, height: int, width: int, num_frames: int) -> FrameLayout:
-        if (height, width, num_frames) != (SIZE, SIZE, FRAMES):
+        if (height, width, num_frames) != (VIDEO_SIZE, VIDEO_SIZE, FRAMES):
             raise PhysPlanError(
-                f"The sandbox model makes {FRAMES} frames of {SIZE} x {SIZE} pixels: use height {SIZE},"
-                f" width {SIZE} and num_frames {FRAMES}, not {height}, {width} and {num_frames}."
+                f"The sandbox model makes {FRAMES} frames of {VIDEO_SIZE} x {VIDEO_SIZE} pixels: use these "
+                f"for num_frames, height and width, not {num_frames}, {height} and {width}."
             )
         return super().check_size(height=height, width=width, num_frames=num_frames)
 

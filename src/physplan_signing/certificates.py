@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EXTRA = "provenance"
 CERTIFICATE, KEY, AUTHORITY = "certificate.pem", "key.pem", "authority.pem"
 MAX_PEM = 200_000
-DAYS = 365
+VALID_DAYS = 365
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +128,7 @@ def _certificate(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=DAYS))
+        .not_valid_after(now + datetime.timedelta(days=VALID_DAYS))
         .add_extension(
             x509.BasicConstraints(ca=issuer is None, path_length=0 if issuer is None else None), critical=True
         )

@@ -13,7 +13,7 @@ from physplan.foreign import read_file
 from physplan_studio.spec import Spec
 
 State = Literal["waiting", "running", "stopped", "failed", "done"]
-LIMIT = 10_000_000
+MAX_JOB_BYTES = 10_000_000
 INTERRUPTED = "The studio ended while this was under way. What is done is kept: go on when you like."
 
 
@@ -47,7 +47,7 @@ class JobFiles:
         found = []
         for path in sorted(self._folder.glob("*.json")) if self._folder.is_dir() else ():
             try:
-                job = _from_json(json.loads(read_file(path, limit=LIMIT, links=False)))
+                job = _from_json(json.loads(read_file(path, limit=MAX_JOB_BYTES, links=False)))
             except Exception:  # not a job of ours, or one of a later version
                 continue
             if job.state == "running":

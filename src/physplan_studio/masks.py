@@ -80,11 +80,11 @@ def by_hand(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _frame(given: Mapping[str, Any]) -> Image.Image:
     from physplan.video.fit import fit_picture
-    from physplan_photo.cli.given import WIDTH, frame_size
+    from physplan_photo.cli.given import DEFAULT_WIDTH, frame_size
 
     if given["image"] not in _frames:
         picture = open_picture(given["image"])
-        width, height = frame_size(picture.size, WIDTH)
+        width, height = frame_size(picture.size, DEFAULT_WIDTH)
         _frames.clear()
         _frames[given["image"]] = fit_picture(picture, width=width, height=height)[0]
     return _frames[given["image"]]

@@ -22,7 +22,7 @@ from physplan_studio.web.server import Refused
 
 PRESET = "photo"
 NEEDED = ("mobile_sam.pt", "migan_pipeline_v2.onnx")
-SHOWN = 3  # photographs on the first screen
+SHOWN_PHOTOGRAPHS = 3  # photographs on the first screen
 MOST_OBJECTS = 12
 PAINTED = re.compile(r"(.{1,80})=([0-9a-f]{64})", re.DOTALL)
 # Photographs that other packages carry, with a sentence each.
@@ -72,7 +72,7 @@ class PhotoDesk:
         """Up to three, from installed packages and the user's cache."""
         self.photographs.clear()
         for path in found_photographs():
-            if len(self.photographs) == SHOWN or missing():
+            if len(self.photographs) == SHOWN_PHOTOGRAPHS or missing():
                 return
             try:
                 picture = self._pictures.receive(path.read_bytes())
@@ -92,9 +92,9 @@ class PhotoDesk:
 
     def settings(self, picture: str, objects: tuple[str, ...]) -> dict[str, Any]:
         """The preset's settings for a photograph with these objects; painted masks become files."""
-        from physplan_photo.cli.given import WIDTH, frame_size
+        from physplan_photo.cli.given import DEFAULT_WIDTH, frame_size
 
-        width, height = frame_size(self._pictures.size(picture), WIDTH)
+        width, height = frame_size(self._pictures.size(picture), DEFAULT_WIDTH)
         found: dict[str, Any] = {"video.width": width, "video.height": height}
         if objects:
             found["perception.segmenter.options"] = self._options(objects)

@@ -14,7 +14,7 @@ from typing import Any
 
 from physplan.errors import PhysPlanError
 
-PATIENCE = 20.0  # seconds to end by itself
+STOP_TIMEOUT = 20.0  # seconds to end by itself
 
 
 class Stopped(Exception):
@@ -71,7 +71,7 @@ class Worker:
         if process is None:
             return
         try:
-            process.wait(PATIENCE)
+            process.wait(STOP_TIMEOUT)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

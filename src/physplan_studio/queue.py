@@ -20,7 +20,7 @@ from physplan_studio.jobs import Job, JobFiles, State
 from physplan_studio.process import Stopped
 
 LANES = ("quick", "slow")
-TERMS = 240  # values of each term that a page is shown
+MAX_TERM_VALUES = 240  # values of each term that a page is shown
 
 
 class AtWork(Protocol):
@@ -57,7 +57,7 @@ class Progress:
             for name, value in re.findall(r"([a-z_ ]+?) (\d+\.\d+)(?=,|$)", self.message.partition(": ")[2]):
                 values = self.terms.setdefault(name.strip(" ,"), [])
                 values.append(float(value))
-                del values[:-TERMS]
+                del values[:-MAX_TERM_VALUES]
 
     def to_json(self) -> dict[str, Any]:
         shown = {name: getattr(self, name) for name in ("stage", "message", "done", "total", "remaining")}

@@ -20,8 +20,8 @@ from physplan.pipeline.events import OnEvent, RunEvent, quiet_libraries
 from physplan.reasoning.recheck import recheck_json
 from physplan.video.known import video_model
 
-KEPT = 2  # recipes whose models stay loaded
-WAIT = 30.0  # seconds for a process of an earlier studio to leave the run's folder
+KEPT_RECIPES = 2  # recipes whose models stay loaded
+LOCK_TIMEOUT = 30.0  # seconds for a process of an earlier studio to leave the run's folder
 GB = 1e9
 MASKS = {"load_masks": "warm", "look": "look", "click": "click", "by_hand": "by_hand"}  # tasks of `masks`
 
@@ -118,7 +118,7 @@ class Work:
             asked = refuse_consent(recipe, load_config(recipe, given["settings"]), "The page")
             self._made[key] = PhysPlan(asked)
         self._made.move_to_end(key)
-        while len(self._made) > KEPT:
+        while len(self._made) > KEPT_RECIPES:
             self._made.popitem(last=False)
         return self._made[key]
 
@@ -147,7 +147,7 @@ def _wait_for(folder: Path) -> None:
     if not folder.is_dir():
         return
     try:
-        with FileLock(folder / layout.LOCK).acquire(timeout=WAIT):
+        with FileLock(folder / layout.LOCK).acquire(timeout=LOCK_TIMEOUT):
             return
     except (Timeout, OSError):
         return  # the run itself says so

@@ -98,7 +98,7 @@ def test_the_rules_look_at_the_truth() -> None:
     assert moving(falls)
     assert movers(true_chain(falls)) == ("ball#2",)
     assert not moving(glows)
-    assert crowded(falls) == (len(falls.things) >= subsets.CROWD)
+    assert crowded(falls) == (len(falls.things) >= subsets.CROWD_SIZE)
 
 
 def test_a_subset_is_the_first_scenes_that_the_rule_holds_for() -> None:
@@ -112,7 +112,7 @@ def test_a_subset_is_the_first_scenes_that_the_rule_holds_for() -> None:
 
 def test_scenes_that_there_are_not_enough_of_are_said_to_be_missing(monkeypatch) -> None:
     monkeypatch.setattr(subsets, "SUBSETS", {"rare": lambda shown: shown.index == 7})
-    monkeypatch.setattr(subsets, "FURTHEST", 5)
+    monkeypatch.setattr(subsets, "MAX_SCENES_PER_FIND", 5)
     with pytest.raises(PhysPlanError, match="Only 1 of 10 test scenes are rare"):
         chosen_scenes("rare", "test", first=5, number=2)
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graph.graph_strategies import random_chain
-from physplan.drawing.boxes import CARD
+from physplan.drawing.boxes import CARD_WIDTH
 from physplan.drawing.cards import Mark, event_cards, first_cards, row_order
 from physplan.drawing.html import to_html
 from physplan.drawing.plan import draw_plan
@@ -138,7 +138,7 @@ def test_a_high_stack_and_a_long_word_are_drawn() -> None:
     word = draw_plan(EventChain.from_json(large(1, [], rule="x" * 10_000)))
     pieces = [shape for shape in word.shapes if isinstance(shape, Text) and set(shape.text) == {"x"}]
     assert sum(len(piece.text) for piece in pieces) == 10_000
-    assert max(text_width(piece.text, piece.size) for piece in pieces) <= CARD
+    assert max(text_width(piece.text, piece.size) for piece in pieces) <= CARD_WIDTH
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import torch
 from physplan_sandbox.models.contour import PAIR_NOISE_SCALE, build_contour, to_half_rate
 from physplan_sandbox.models.drawing import DrawingNet
 from physplan_sandbox.models.residual_prediction import ResidualStats
-from physplan_sandbox.train.autoencoder import CROP
+from physplan_sandbox.train.autoencoder import CROP_CELLS
 from physplan_sandbox.train.contour import (
     ALIGNMENT_WINDOW,
     aligned_targets,
@@ -73,7 +73,9 @@ def test_crops_lie_where_something_moves_or_an_outline_says_so() -> None:
     for clip, moment, cell in ((0, 9, 14), (1, 3, 1)):
         found = [crop for crop in crops if crop[0] == clip]
         near = [
-            (t, y, x) for _, t, y, x in found if t == moment and y <= cell < y + CROP and x <= cell < x + CROP
+            (t, y, x)
+            for _, t, y, x in found
+            if t == moment and y <= cell < y + CROP_CELLS and x <= cell < x + CROP_CELLS
         ]
         assert len(near) > 0.15 * len(found)  # by chance 0.003
 
@@ -81,7 +83,7 @@ def test_crops_lie_where_something_moves_or_an_outline_says_so() -> None:
 def test_before_the_first_moment_and_after_the_last_there_is_nothing() -> None:
     clips = torch.arange(1.0, 5.0).view(1, 1, 4, 1, 1).expand(1, 1, 4, 10, 10)
     shown = neighbourhoods(clips, [(0, 0, 0, 2), (0, 3, 1, 1)], (-2, -1, 0, 1, 2))
-    assert shown.shape == (2, 1, 5, CROP, CROP)
+    assert shown.shape == (2, 1, 5, CROP_CELLS, CROP_CELLS)
     assert shown[:, 0, :, 0, 0].tolist() == [[0, 0, 1, 2, 3], [2, 3, 4, 0, 0]]
 
 
@@ -93,7 +95,7 @@ def test_the_aim_of_a_guess_is_the_true_moment_that_it_comes_nearest_to() -> Non
     guesses[0, :, 5] = 0.8 * pairs[0, :, 13]  # a blur of what is due at 10
     guesses[0, :, 2] = 0.8 * pairs[0, :, 30]  # of what is not near at all
     late, lost, empty = aligned_targets(pairs, guesses, [(0, 5, 1, 3), (0, 2, 2, 8), (0, 9, 8, 8)])
-    assert torch.equal(late, pairs[0, :, 13, 1 : 1 + CROP, 3 : 3 + CROP])
+    assert torch.equal(late, pairs[0, :, 13, 1 : 1 + CROP_CELLS, 3 : 3 + CROP_CELLS])
     due = neighbourhoods(pairs[:, :, ::2], [(0, 2, 2, 8), (0, 9, 8, 8)], (0,))[:, :, 0]
     assert torch.equal(torch.stack([lost, empty]), due)  # nothing there to choose by: what is due
 

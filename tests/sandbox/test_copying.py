@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from physplan_sandbox.models.autoencoder import PATTERNS, FrameAutoencoder
-from physplan_sandbox.models.copying import STRIDE, BlockCopier, average_blocks, cell_positions
+from physplan_sandbox.models.autoencoder import PATCH_VALUES, FrameAutoencoder
+from physplan_sandbox.models.copying import BLOCK_STRIDE, BlockCopier, average_blocks, cell_positions
 from physplan_sandbox.models.drawing import DrawingNet
 from physplan_sandbox.models.outline import downsample
 
@@ -19,7 +19,7 @@ def pictures(count: int = 2) -> Tensor:
 
 def test_a_block_seen_elsewhere_is_found_in_the_picture() -> None:
     codec, whole = FrameAutoencoder(), pictures()
-    blocks = codec.blocks(whole, STRIDE)
+    blocks = codec.blocks(whole, BLOCK_STRIDE)
     moved = torch.roll(whole, (6, 9), dims=(2, 3))  # nine pixels are one cell and a half
     seen = codec.coarse(moved[:, :, None])
     copier = BlockCopier(8, blocks.shape[1])
@@ -32,7 +32,7 @@ def test_a_block_seen_elsewhere_is_found_in_the_picture() -> None:
 def test_under_much_noise_one_head_stays_close_and_the_other_goes_anywhere() -> None:
     codec, whole = FrameAutoencoder(), F.interpolate(pictures(1), scale_factor=1 / 24)
     whole = F.interpolate(whole, size=(96, 96), mode="bilinear")
-    blocks = codec.blocks(whole, STRIDE)
+    blocks = codec.blocks(whole, BLOCK_STRIDE)
     seen = torch.zeros(1, blocks.shape[1], 1, 16, 16)
     copier = BlockCopier(8, blocks.shape[1])
     places = cell_positions(torch.zeros(1, 2), 16, 16)
@@ -46,7 +46,7 @@ def test_the_blocks_on_the_grid_are_the_picture_s_own_latents() -> None:
     codec, whole = FrameAutoencoder(), pictures(1)
     latents = codec.encode(whole[:, :, None])
     assert torch.allclose(codec.picture(latents[:, :, 0]), whole, atol=1e-5)
-    blocks = codec.blocks(whole, STRIDE)
+    blocks = codec.blocks(whole, BLOCK_STRIDE)
     assert torch.allclose(blocks[:, :, ::2, ::2], latents[:, : blocks.shape[1], 0], atol=1e-5)
     clip = latents[:, : blocks.shape[1]].expand(-1, -1, 3, -1, -1)
     assert torch.allclose(average_blocks(blocks)[:, :, ::2, ::2], downsample(clip)[:, :, 0], atol=1e-5)
@@ -54,7 +54,7 @@ def test_the_blocks_on_the_grid_are_the_picture_s_own_latents() -> None:
 
 def test_one_copy_is_laid_over_the_other_where_the_mask_has_it() -> None:
     net = DrawingNet()
-    net.draw_with(torch.eye(PATTERNS), torch.full((24,), 0.5))
+    net.draw_with(torch.eye(PATCH_VALUES), torch.full((24,), 0.5))
     front, back = torch.randn(2, 1, 24, 4, 4, generator=torch.Generator().manual_seed(0))
     copies = torch.stack([front, back], dim=1)
     for share, wanted in ((1.0, front), (0.0, back), (0.25, back + 0.25 * (front - back))):

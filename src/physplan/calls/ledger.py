@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from physplan.errors import PhysPlanError
 from physplan.foreign import inside
 
-PATIENCE = 60.0  # seconds; a line is written in milliseconds
+LOCK_TIMEOUT = 60.0  # seconds; a line is written in milliseconds
 # open: under way, or cut off by a kill; lost: cut off, as was seen when the question was asked again.
 Outcome = Literal["open", "answered", "failed", "unknown", "lost"]
 
@@ -239,7 +239,7 @@ class Ledger:
                 self._require_file()
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 lock = self.path.with_name(f"{self.path.name}.lock")
-                with FileLock(lock, timeout=PATIENCE, poll_interval=0.005), self.path.open("a+b") as file:
+                with FileLock(lock, timeout=LOCK_TIMEOUT, poll_interval=0.005), self.path.open("a+b") as file:
                     self._read_new(file)
                     yield file
             except Timeout:

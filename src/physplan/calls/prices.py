@@ -15,7 +15,7 @@ from physplan.calls.protocol import Request, Usage
 from physplan.errors import PhysPlanError
 from physplan.foreign import read_file
 
-MILLION = 1_000_000
+PRICED_TOKENS = 1_000_000
 # Characters around the prompt that a server may count as tokens: roles, separators, the schema's wrapping.
 ENVELOPE_TOKENS = 512
 VERSION_SUFFIX = re.compile(r"(-preview)?(-latest|-\d{3}|-\d{2}-\d{2,4}|-\d{4}-\d{2}-\d{2})?$")
@@ -33,7 +33,7 @@ class Price:
 
     def cost(self, usage: Usage, *, size: str = "1K") -> float:
         tokens = usage.input_tokens * self.input + usage.output_tokens * self.output
-        return tokens / MILLION + usage.images * self._per_image(size)
+        return tokens / PRICED_TOKENS + usage.images * self._per_image(size)
 
     def worst_case(self, request: Request) -> float:
         """An upper bound before the call: a token is at least one byte, and every output token is used."""

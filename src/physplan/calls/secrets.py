@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 from physplan.errors import PhysPlanError
 
-HIDDEN = "[hidden key]"
+HIDDEN_KEY = "[hidden key]"
 # What is shorter is a stand-in for servers that want none ("EMPTY", "none"), and a word of many answers.
-SHORTEST = 8
+MIN_KEY_LENGTH = 8
 
 
 class Secret:
@@ -31,18 +31,18 @@ class Secret:
 
     def redact(self, text: str) -> str:
         """The text without the key, also in other letter case, or quoted for a URL or for JSON."""
-        if len(self._value) < SHORTEST:
+        if len(self._value) < MIN_KEY_LENGTH:
             return text
         forms = {self._value, quote(self._value, safe=""), json.dumps(self._value)[1:-1]}
-        return re.sub("|".join(map(re.escape, forms)), HIDDEN, text, flags=re.IGNORECASE)
+        return re.sub("|".join(map(re.escape, forms)), HIDDEN_KEY, text, flags=re.IGNORECASE)
 
     def __repr__(self) -> str:
-        return HIDDEN
+        return HIDDEN_KEY
 
     __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
-        return format(HIDDEN, spec)
+        return format(HIDDEN_KEY, spec)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("A secret is not pickled: give the process its key through the environment.")

@@ -8,9 +8,9 @@ from physplan.drawing.cards import Card, Mark
 from physplan.drawing.paths import draw_path
 from physplan.drawing.shapes import Rect, Shape, Text, fitting, text_width, wrap
 
-CARD = 236.0  # width of a card
-PAD = 11.0
-PATH = 24.0  # height of the line that shows how the object moves
+CARD_WIDTH = 236.0  # width of a card
+CARD_PAD = 11.0
+PATH_HEIGHT = 24.0  # height of the line that shows how the object moves
 BODY, SMALL, TITLE = 13.0, 12.0, 15.0
 
 INK, MUTED, FAINT = "#1f2937", "#6b7280", "#a3abb8"
@@ -39,7 +39,7 @@ LOOKS = {
 def _card_lines(card: Card) -> list[tuple[str, float, str, bool]]:
     """The lines under a card's title: text, size, colour, bold."""
     look = LOOKS[card.mark]
-    inner = CARD - 2 * PAD
+    inner = CARD_WIDTH - 2 * CARD_PAD
     lines: list[tuple[str, float, str, bool]] = []
     for change, was in card.changes:
         lines += [(line, BODY, look.change, True) for line in wrap(change, BODY, inner, bold=True)]
@@ -51,35 +51,36 @@ def _card_lines(card: Card) -> list[tuple[str, float, str, bool]]:
 
 def card_height(card: Card) -> float:
     lines = len(_card_lines(card))
-    return 20 + PAD + 17 * lines + (4 if lines else 0) + (PATH if card.motion else 0)
+    return 20 + CARD_PAD + 17 * lines + (4 if lines else 0) + (PATH_HEIGHT if card.motion else 0)
 
 
 def draw_card(card: Card, left: float, top: float) -> list[Shape]:
     look = LOOKS[card.mark]
     shapes: list[Shape] = [
         Rect(
-            x=left, y=top, width=CARD, height=card_height(card), fill=look.fill, stroke=look.border,
+            x=left, y=top, width=CARD_WIDTH, height=card_height(card), fill=look.fill, stroke=look.border,
             stroke_width=look.width, radius=7, dashed=look.dashed,
         )
     ]  # fmt: skip
-    title = _fit(card.id, TITLE, CARD - 2 * PAD, bold=True)
+    text_x = left + CARD_PAD
+    title = _fit(card.id, TITLE, CARD_WIDTH - 2 * CARD_PAD, bold=True)
     struck = card.mark is Mark.GONE
     baseline = top + 20
     shapes.append(
-        Text(x=left + PAD, y=baseline, text=title, size=TITLE, fill=look.title, bold=True, struck=struck)
+        Text(x=text_x, y=baseline, text=title, size=TITLE, fill=look.title, bold=True, struck=struck)
     )
     used = text_width(title, TITLE, bold=True)
     if card.category != card.id.rpartition("#")[0]:
-        category = _fit(card.category, SMALL, CARD - 2 * PAD - used - 8)
+        category = _fit(card.category, SMALL, CARD_WIDTH - 2 * CARD_PAD - used - 8)
         fill = look.title if card.mark is Mark.SAME else MUTED
-        shapes.append(Text(x=left + PAD + used + 8, y=baseline, text=category, size=SMALL, fill=fill))
+        shapes.append(Text(x=text_x + used + 8, y=baseline, text=category, size=SMALL, fill=fill))
     for line, size, fill, bold in _card_lines(card):
         baseline += 17
-        shapes.append(Text(x=left + PAD, y=baseline + 2, text=line, size=size, fill=fill, bold=bold))
+        shapes.append(Text(x=text_x, y=baseline + 2, text=line, size=size, fill=fill, bold=bold))
     if card.motion:
-        shapes.append(draw_path(card.motion, left + PAD, baseline + 12, look.change))
-        words = _fit(card.motion.law, SMALL, CARD - 2 * PAD - 54)
-        shapes.append(Text(x=left + PAD + 54, y=baseline + PATH - 1, text=words, size=SMALL, fill=MUTED))
+        shapes.append(draw_path(card.motion, text_x, baseline + 12, look.change))
+        words = _fit(card.motion.law, SMALL, CARD_WIDTH - 2 * CARD_PAD - 54)
+        shapes.append(Text(x=text_x + 54, y=baseline + PATH_HEIGHT - 1, text=words, size=SMALL, fill=MUTED))
     return shapes
 
 

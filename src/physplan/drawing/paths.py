@@ -7,7 +7,7 @@ from physplan.graph.laws import Way, moment
 from physplan.graph.motion import LAWS, Motion, motion
 
 WIDTH, HEIGHT = 42.0, 14.0
-SAMPLES = 17
+PATH_SAMPLES = 17
 
 
 def draw_path(moving: Motion, left: float, top: float, stroke: str) -> Line:
@@ -23,7 +23,7 @@ def path_points(moving: Motion) -> tuple[Point, ...]:
     shape = motion(
         moving.o, moving.law, **{k: v for k, v in moving.parameters if k not in ("begins", "ends")}
     )
-    times = [k / (SAMPLES - 1) for k in range(SAMPLES)]
+    times = [k / (PATH_SAMPLES - 1) for k in range(PATH_SAMPLES)]
     if moving.law == "rest":
         return (0.0, 0.5), (1.0, 0.5)
     way = Way(start=(0.0, 0.4), end=(1.0, 1.0), pivot=(0.5, 0.1), radius=0.2)

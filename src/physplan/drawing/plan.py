@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from physplan.drawing.boxes import (
     BODY,
-    CARD,
+    CARD_WIDTH,
     GREEN,
     INK,
     LOOKS,
@@ -20,8 +20,8 @@ from physplan.drawing.boxes import (
 from physplan.drawing.cards import Mark, event_cards, first_cards, row_order
 from physplan.drawing.relation_lines import (
     JOINTS,
-    LANE,
-    STUB,
+    LANE_SPACING,
+    STUB_LENGTH,
     assign_lanes,
     draw_joint,
     find_joints,
@@ -31,8 +31,8 @@ from physplan.drawing.shapes import Line, Picture, Rect, Shape, Text, text_width
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 
-MARGIN = 36.0
-GAP = 20.0  # between a column's cards and the next column's lanes
+PAGE_MARGIN = 36.0
+COLUMN_GAP = 20.0  # between a column's cards and the next column's lanes
 ROW_GAP = 16.0
 MOST_CARDS = 20_000
 RULE = "#e5e8ee"
@@ -50,18 +50,18 @@ def draw_plan(chain: EventChain) -> Picture:
     rows = [id for id in row_order(chain) if any(id in cards for cards in columns)]
     joints = [find_joints(chain, i) for i in range(len(columns))]
     lanes = [assign_lanes(edges, rows) for edges in joints]
-    gutter = STUB + LANE * max([1, *(max(lane.values(), default=0) + 1 for lane in lanes)])
-    column_width = gutter + CARD + GAP
-    width = 2 * MARGIN + column_width * len(columns) - GAP
+    gutter = STUB_LENGTH + LANE_SPACING * max([1, *(max(lane.values(), default=0) + 1 for lane in lanes)])
+    column_width = gutter + CARD_WIDTH + COLUMN_GAP
+    width = 2 * PAGE_MARGIN + column_width * len(columns) - COLUMN_GAP
     shapes: list[Shape] = []
 
     y = _title(shapes, chain, width)
     y = _time_line(shapes, chain, y, width)
-    lefts = [MARGIN + column_width * i + gutter for i in range(len(columns))]
+    lefts = [PAGE_MARGIN + column_width * i + gutter for i in range(len(columns))]
     y = _headers(shapes, chain, lefts, y)
     tops: dict[str, float] = {}
     for id in rows:
-        shapes.append(Line(points=((MARGIN, y), (width - MARGIN, y)), stroke=RULE))
+        shapes.append(Line(points=((PAGE_MARGIN, y), (width - PAGE_MARGIN, y)), stroke=RULE))
         y += ROW_GAP
         tops[id] = y
         y += max(card_height(cards[id]) for cards in columns if id in cards) + ROW_GAP
@@ -71,26 +71,26 @@ def draw_plan(chain: EventChain) -> Picture:
             shapes.append(draw_joint(edge, lane, joints[i][edge], lefts[i], tops, cards, ports))
         for id, card in cards.items():
             shapes += draw_card(card, lefts[i], tops[id])
-    shapes.append(Line(points=((MARGIN, y), (width - MARGIN, y)), stroke=RULE))
-    height = _legend(shapes, y, width) + MARGIN
+    shapes.append(Line(points=((PAGE_MARGIN, y), (width - PAGE_MARGIN, y)), stroke=RULE))
+    height = _legend(shapes, y, width) + PAGE_MARGIN
     return Picture(width, height, f"Plan: {chain.prompt}", shapes=shapes)
 
 
 def _title(shapes: list[Shape], chain: EventChain, width: float) -> float:
-    y = MARGIN + 20
-    for line in wrap(f"“{chain.prompt}”", 22, width - 2 * MARGIN, bold=True):
-        shapes.append(Text(x=MARGIN, y=y, text=line, size=22, fill=INK, bold=True))
+    y = PAGE_MARGIN + 20
+    for line in wrap(f"“{chain.prompt}”", 22, width - 2 * PAGE_MARGIN, bold=True):
+        shapes.append(Text(x=PAGE_MARGIN, y=y, text=line, size=22, fill=INK, bold=True))
         y += 28
     objects = len({node.id for graph in chain.graphs for node in graph.nodes})
     events = f"{len(chain.events)} event{'s' if len(chain.events) > 1 else ''}"
     summary = f"{events}, {objects} object{'s' if objects > 1 else ''}, {chain.num_frames} frames"
-    shapes.append(Text(x=MARGIN, y=y, text=summary, size=BODY, fill=MUTED))
+    shapes.append(Text(x=PAGE_MARGIN, y=y, text=summary, size=BODY, fill=MUTED))
     return y + 22
 
 
 def _time_line(shapes: list[Shape], chain: EventChain, y: float, width: float) -> float:
     """Frames from left to right; each event ends at its anchor, and the last state stays."""
-    left, right, bar = MARGIN + 8, width - MARGIN - 8, y + 26
+    left, right, bar = PAGE_MARGIN + 8, width - PAGE_MARGIN - 8, y + 26
     last = chain.num_frames - 1
 
     def at(frame: int) -> float:
@@ -111,7 +111,7 @@ def _time_line(shapes: list[Shape], chain: EventChain, y: float, width: float) -
     taken: list[float] = []  # the right end of the last label of each line
     for frame, label in labels:
         half = text_width(label, SMALL) / 2
-        x = min(max(at(frame), MARGIN + half), width - MARGIN - half)
+        x = min(max(at(frame), PAGE_MARGIN + half), width - PAGE_MARGIN - half)
         level = next((k for k, end in enumerate(taken) if x - half > end + 8), len(taken))
         taken[level:] = [x + half, *taken[level + 1 :]]
         baseline = bar + 32 + 17 * level
@@ -135,10 +135,10 @@ def _headers(shapes: list[Shape], chain: EventChain, lefts: list[float], y: floa
         shapes.append(Text(x=left, y=y + 34, text=when, size=SMALL, fill=MUTED))
         baseline = y + 58
         for state in chain.events[i - 1].delta.states if i else ():
-            for line in wrap(f"{state.object}: {state.state}", BODY, CARD, bold=True):
+            for line in wrap(f"{state.object}: {state.state}", BODY, CARD_WIDTH, bold=True):
                 shapes.append(Text(x=left, y=baseline, text=line, size=BODY, fill=INK, bold=True))
                 baseline += 17
-            for line in wrap(state.rule, SMALL, CARD):
+            for line in wrap(state.rule, SMALL, CARD_WIDTH):
                 shapes.append(Text(x=left, y=baseline, text=line, size=SMALL, fill=MUTED))
                 baseline += 16
             baseline += 7
@@ -148,12 +148,12 @@ def _headers(shapes: list[Shape], chain: EventChain, lefts: list[float], y: floa
 
 def _legend(shapes: list[Shape], y: float, width: float) -> float:
     y += 28
-    x = MARGIN
+    x = PAGE_MARGIN
     for sample, label in _legend_entries():
         reach = 22 if isinstance(sample, Rect) else 30
         step = reach + 8 + text_width(label, SMALL) + 24
-        if x + step - 24 > width - MARGIN:
-            x, y = MARGIN, y + 22
+        if x + step - 24 > width - PAGE_MARGIN:
+            x, y = PAGE_MARGIN, y + 22
         shapes.append(_moved(sample, x, y))
         shapes.append(Text(x=x + reach + 8, y=y, text=label, size=SMALL, fill=MUTED))
         x += step

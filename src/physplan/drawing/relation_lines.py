@@ -9,8 +9,8 @@ from physplan.drawing.cards import Card
 from physplan.drawing.shapes import Line
 from physplan.graph import Edge, EventChain, Link, Unlink
 
-LANE = 11.0  # distance between lines that run side by side
-STUB = 14.0  # from a card to the first lane
+LANE_SPACING = 11.0  # distance between lines that run side by side
+STUB_LENGTH = 14.0  # from a card to the first lane
 MOST_LANES = 24  # what finds no lane of its own shares the last
 # For each joint and end: which of how many joints of that card it is.
 Ports = dict[tuple[Edge, str], tuple[int, int]]
@@ -87,7 +87,7 @@ def draw_joint(
         number, count = ports[edge, id]
         step = min(9.0, (card_height(cards[id]) - 16) / max(count - 1, 1))
         ends.append(tops[id] + 9 + step * number)
-    x = left - STUB - LANE * lane
+    x = left - STUB_LENGTH - LANE_SPACING * lane
     points = ((left, ends[0]), (x, ends[0]), (x, ends[1]), (left - 1, ends[1]))
     dash = (3, 3) if colour == RED else dash
     return Line(points=points, stroke=colour, width=width, dash=dash, arrow=edge.r != "contact")

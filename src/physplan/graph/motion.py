@@ -21,7 +21,7 @@ Sample = tuple[float, float, float, float]  # time 0..1, right, down (heights of
 Path = tuple[Sample, ...]
 Value = float | str | Path
 MOST_SAMPLES = 1000
-FARTHEST = 4.0  # heights of the frame: far enough to leave it
+MAX_DISTANCE = 4.0  # heights of the frame: far enough to leave it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +52,10 @@ _TIMES = {
 }
 _SHIFT = {
     "dx": Parameter(
-        means="how far its middle goes to the right, in heights of the frame", low=-FARTHEST, high=FARTHEST
+        means="how far its middle goes right, in heights of the frame", low=-MAX_DISTANCE, high=MAX_DISTANCE
     ),
     "dy": Parameter(
-        means="how far its middle goes down, in heights of the frame", low=-FARTHEST, high=FARTHEST
+        means="how far its middle goes down, in heights of the frame", low=-MAX_DISTANCE, high=MAX_DISTANCE
     ),
 }
 _SCALE = Parameter(means="its size after it, as a share of the size before", low=0.02, high=8)
@@ -276,6 +276,6 @@ def _path_problem(name: str, value: Value) -> str | None:
         return f"{name} must begin at the time 0, end at 1 and go forward in between"
     if value[0][1:] != (0, 0, 0):
         return f"{name} must begin at the object's place: the first sample is [0, 0, 0, 0]"
-    if any(abs(place) > FARTHEST for sample in value for place in sample[1:3]):
-        return f"{name} must stay within {FARTHEST:g} heights of the frame"
+    if any(abs(place) > MAX_DISTANCE for sample in value for place in sample[1:3]):
+        return f"{name} must stay within {MAX_DISTANCE:g} heights of the frame"
     return None

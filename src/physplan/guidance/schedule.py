@@ -9,16 +9,16 @@ from physplan.errors import PhysPlanError
 from physplan.guidance.paper.constants import CONSTANTS, Constants
 from physplan.settings import setting
 
-MOST = 1_000  # steps, and repeats of one
+MAX_STEPS = 1_000  # steps, and repeats of one
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
     """Guided repeats of each denoising step, counted from 0; steps beyond the list are unguided."""
 
-    repeats: tuple[int, ...] = setting(says="of each step, in order", low=0, high=MOST)
+    repeats: tuple[int, ...] = setting(says="of each step, in order", low=0, high=MAX_STEPS)
     travel: tuple[int, int] = setting(
-        says="first and last step, both included, whose repeats end in re-noising", low=-1, high=MOST
+        says="first and last step, both included, whose repeats end in re-noising", low=-1, high=MAX_STEPS
     )
 
     def __post_init__(self) -> None:
@@ -34,8 +34,10 @@ class Schedule:
         repeats: int = CONSTANTS.repeats,
     ) -> Self:
         """Algorithm 1's n_E, n_L and N_g."""
-        if max(guided_steps, abs(repeats)) > MOST:
-            raise PhysPlanError(f"A schedule has at most {MOST} guided steps and {MOST} repeats of each.")
+        if max(guided_steps, abs(repeats)) > MAX_STEPS:
+            raise PhysPlanError(
+                f"A schedule has at most {MAX_STEPS} guided steps, with as many repeats each."
+            )
         if not 0 <= layout_steps <= guided_steps:
             raise PhysPlanError(
                 f"layout_steps ({layout_steps}) must lie between 0 and guided_steps ({guided_steps})."

@@ -16,12 +16,12 @@ from physplan.perception.assignment import centroid
 from physplan.perception.evidence import Evidence, KeyframeEvidence
 from physplan.pictures import to_picture
 
-SMALLEST = 320  # pixels: smaller pictures are enlarged until their labels can be read
+MIN_PREVIEW_SIDE = 320  # pixels: smaller pictures are enlarged until their labels can be read
 
 
 def overlay(frame: KeyframeEvidence) -> Image.Image:
     """The picture with every node's mask in its colour and its name on it; missing nodes are listed below."""
-    factor = max(1, round(SMALLEST / max(frame.depth.shape)))
+    factor = max(1, round(MIN_PREVIEW_SIDE / max(frame.depth.shape)))
     image = _enlarge(frame.image.float(), factor)
     for number, mask in enumerate(frame.masks.values()):
         image = _tint(image, _enlarge(mask[None].float(), factor)[0] > 0.5, _colour(number))

@@ -19,7 +19,7 @@ import yaml
 from physplan import presets
 from physplan.errors import PhysPlanError
 from physplan.foreign import read_file
-from physplan.guidance.schedule import MOST, Schedule
+from physplan.guidance.schedule import MAX_STEPS, Schedule
 from physplan.methods.records import recorded_method
 from physplan.pipeline.config import Config, Source
 from physplan.pipeline.consent import refuse_consent
@@ -215,8 +215,8 @@ def _linear(value: Mapping[str, Any], at: str) -> Schedule:
             raise ConfigError(f"There is no setting {at}.{name}. {did_you_mean(str(name), known)}")
         if not isinstance(number, int) or isinstance(number, bool):
             raise ConfigError(f"{at}.{name} is {_shown(number)}, but must be a whole number.")
-        if not 0 <= number <= MOST:
-            raise ConfigError(f"{at}.{name} is {_shown(number)}: give a whole number from 0 to {MOST}.")
+        if not 0 <= number <= MAX_STEPS:
+            raise ConfigError(f"{at}.{name} is {_shown(number)}: give a whole number from 0 to {MAX_STEPS}.")
     return Schedule.linear(**value)
 
 

@@ -9,7 +9,7 @@ from physplan.graph import EventChain
 from physplan.reasoning.picture import Picture
 from physplan.video.fit import FitMode, fit_picture
 
-LARGEST = 4096  # pixels a side: the size comes from a file
+MAX_SIDE = 4096  # pixels a side: the size comes from a file
 
 
 def require_picture(chain: EventChain, *pictures: Picture) -> None:
@@ -23,7 +23,7 @@ def require_picture(chain: EventChain, *pictures: Picture) -> None:
     if made_for is None or made_for in {picture.sha256 for picture in pictures}:
         return
     size = image.get("size") if isinstance(image, dict) else None
-    if isinstance(size, list) and len(size) == 2 and all(type(n) is int and 0 < n <= LARGEST for n in size):
+    if isinstance(size, list) and len(size) == 2 and all(type(n) is int and 0 < n <= MAX_SIDE for n in size):
         for mode in get_args(FitMode):
             frame, _ = fit_picture(pictures[0].image, width=size[0], height=size[1], mode=mode)
             if Picture.of(frame).sha256 == made_for:

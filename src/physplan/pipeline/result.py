@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from physplan.pipeline.run import Run
 
 OutputType = Literal["pt", "np", "pil", "latent"]
-SHOWN = 384  # pixels of a video in a notebook, at least
+MIN_SHOWN_SIDE = 384  # pixels of a video in a notebook, at least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +101,7 @@ class Result:
         with tempfile.TemporaryDirectory(prefix="physplan-") as folder:
             encoded = base64.b64encode(self.save(Path(folder) / "video.mp4").read_bytes()).decode("ascii")
         return (
-            f'<video controls loop muted playsinline style="min-width: {SHOWN}px; max-width: 100%" '
+            f'<video controls loop muted playsinline style="min-width: {MIN_SHOWN_SIDE}px; max-width: 100%" '
             f'src="data:video/mp4;base64,{encoded}"></video>'
         )
 

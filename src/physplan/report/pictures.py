@@ -17,14 +17,14 @@ from physplan.perception import KeyframeEvidence
 from physplan.pictures import to_picture, to_tensor
 from physplan.report.escaping import escape
 
-SMALL = 320  # pixels; smaller pictures are enlarged, so that browsers do not blur them
+MIN_SHOWN_SIDE = 320  # pixels; smaller pictures are enlarged, so that browsers do not blur them
 
 
 def embed(image: Image.Image) -> str:
     """A picture as a data address: sharp when small, compressed when large."""
     image = image.convert("RGB")
-    if max(image.size) < SMALL:
-        factor = -(-SMALL // max(image.size))
+    if max(image.size) < MIN_SHOWN_SIDE:
+        factor = -(-MIN_SHOWN_SIDE // max(image.size))
         image = image.resize((image.width * factor, image.height * factor), Image.Resampling.BICUBIC)
     encoded = io.BytesIO()
     image.save(encoded, "JPEG", quality=88, subsampling=0)

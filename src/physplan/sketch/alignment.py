@@ -15,12 +15,12 @@ from physplan.perception import KeyframeEvidence
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-FARTHEST = 0.06  # of the height: how far an editor's picture is looked for
-COARSE = 96  # rows at which the shift is sought first
-TRIMMED = 0.3  # share of pixels that may have changed for reasons of their own
-DARK = 0.02
-SAMPLED = 20_000  # pixels at which a shift is judged
-MEANT = 0.95  # share of the pixels that an editor should leave alone: they differ less than an edit does
+MAX_SHIFT = 0.06  # of the height: how far an editor's picture is looked for
+COARSE_ROWS = 96  # rows at which the shift is sought first
+TRIMMED_SHARE = 0.3  # share of pixels that may have changed for reasons of their own
+MIN_BRIGHTNESS = 0.02
+SAMPLED_PIXELS = 20_000  # pixels at which a shift is judged
+UNEDITED_QUANTILE = 0.95  # of the pixels an editor should leave alone: these differ less than an edit does
 
 
 def aligned(first: Tensor, frame: KeyframeEvidence, untouched: Tensor) -> KeyframeEvidence:
@@ -39,7 +39,7 @@ def aligned(first: Tensor, frame: KeyframeEvidence, untouched: Tensor) -> Keyfra
 def slip(first: Tensor, image: Tensor, untouched: Tensor) -> float:
     """How much the two still differ where they should be alike: what differs less, nobody meant."""
     apart = (first - image).abs().amax(0)[untouched].cpu().numpy()
-    place = int(MEANT * (len(apart) - 1))
+    place = int(UNEDITED_QUANTILE * (len(apart) - 1))
     return float(np.partition(apart, place)[place]) if len(apart) else 0.0
 
 
@@ -49,9 +49,9 @@ def find_shift(first: Tensor, image: Tensor, untouched: Tensor) -> tuple[int, in
     Sought on a small copy, then nearby on ever larger ones; no shift wins where none is clearly better.
     """
     height = first.shape[-2]
-    step = max(1, round(height / COARSE))
+    step = max(1, round(height / COARSE_ROWS))
     found = (0, 0)
-    reach = max(1, round(FARTHEST * (height // step)))
+    reach = max(1, round(MAX_SHIFT * (height // step)))
     while step > 1:
         small = [F.avg_pool2d(x[None], step)[0] for x in (first, image, untouched[None].float())]
         found = _Slopes.of(small[0], small[1], small[2][0] > 0.5).best(found, reach)
@@ -76,7 +76,7 @@ class _Slopes:
     @classmethod
     def of(cls, first: Tensor, image: Tensor, untouched: Tensor) -> _Slopes:
         rows, columns = np.nonzero(untouched.cpu().numpy())
-        every = max(1, len(rows) // SAMPLED)
+        every = max(1, len(rows) // SAMPLED_PIXELS)
         rows, columns = rows[::every], columns[::every]
         height, width = untouched.shape
         return cls(
@@ -100,7 +100,7 @@ class _Slopes:
         inside &= columns < width - 1 - max(dx, 0)
         there = self.image.take(rows * width + columns, axis=0, mode="clip")
         values = (np.abs(self.first - there) @ _MEAN)[inside]
-        keep = max(1, int(len(values) * (1 - TRIMMED / 3)))
+        keep = max(1, int(len(values) * (1 - TRIMMED_SHARE / 3)))
         return float(np.partition(values, keep - 1)[:keep].mean(dtype=np.float64)) if len(values) else 1.0
 
 
@@ -118,8 +118,8 @@ def matched_tones(first: Tensor, image: Tensor, untouched: Tensor) -> Tensor:
     """Gamma and tint of each channel undone: log first = a log image + b, fitted to the pixels that agree."""
     fitted = []
     for channel in range(3):
-        x = image[channel].clamp_min(DARK).log()
-        y = first[channel].clamp_min(DARK).log()
+        x = image[channel].clamp_min(MIN_BRIGHTNESS).log()
+        y = first[channel].clamp_min(MIN_BRIGHTNESS).log()
         slope, offset = _line(x[untouched], y[untouched])
         fitted.append((slope * x + offset).exp().clamp(0, 1))
     return torch.stack(fitted)
@@ -129,7 +129,7 @@ def _line(x: Tensor, y: Tensor) -> tuple[float, float]:
     slope, offset = 1.0, float((y - x).median())
     for _ in range(3):
         apart = (y - slope * x - offset).abs()
-        kept = apart <= _quantile(apart, 1 - TRIMMED)
+        kept = apart <= _quantile(apart, 1 - TRIMMED_SHARE)
         near_x, near_y = x[kept], y[kept]
         mean_x, mean_y = near_x.mean(), near_y.mean()
         variance = ((near_x - mean_x) ** 2).mean()

@@ -20,7 +20,7 @@ from physplan.sketch.scene import LARGEST_MOVED, SketchScene, sketch_scene, unio
 
 HALO_REACH = 0.05  # of the height: how far from its place a thing's rim and shadow still show
 TURNING = ("tip", "swing", "roll")
-DIFFERS = 0.02
+MIN_DIFFERENCE = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,7 +118,7 @@ class _Painter:
             for patch in self._patches(frame, id):
                 patch.onto(canvas)
                 acted[patch.rows, patch.columns] |= patch.pixels[3] > 0.1
-        acted |= (canvas - self.scene.first.image).abs_().amax(0) > DIFFERS
+        acted |= (canvas - self.scene.first.image).abs_().amax(0) > MIN_DIFFERENCE
 
     def _patches(self, frame: int, id: str) -> list[Patch]:
         """What is drawn of one object in one frame, one over the other."""

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from physplan.sketch.pixels import Patch, Point, Pose, box, grow, parts, placed_patch, soften, window
 
-EDGE = 0.005  # softness of an outline, of the frame's height
-RIM = 0.02  # what is taken with a thing while it lies still: its outline's blend with the background
-NEARBY = 0.08  # how far its shadow reaches
-ANOTHER = 0.3  # so far is another colour from a thing's own, on average
-SHADOW = 0.04  # how much darker or lighter a shadow makes a pixel
+EDGE_SOFTNESS = 0.005  # softness of an outline, of the frame's height
+RIM_WIDTH = 0.02  # what is taken with a thing while it lies still: its outline's blend with the background
+SHADOW_REACH = 0.08  # how far its shadow reaches
+COLOUR_DISTANCE = 0.3  # so far is another colour from a thing's own, on average
+MIN_SHADOW = 0.04  # how much darker or lighter a shadow makes a pixel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +48,7 @@ class Posed:
 def cut_out(image: Tensor, mask: Tensor) -> Cut:
     left, top, right, bottom = box(mask)
     # From the outline inwards: the outermost pixels are half background, and would frame it elsewhere.
-    opacity = (3 * soften(mask, max(EDGE * mask.shape[0], 1.0)) - 1.2).clamp(0, 1)
+    opacity = (3 * soften(mask, max(EDGE_SOFTNESS * mask.shape[0], 1.0)) - 1.2).clamp(0, 1)
     rows, columns = window(opacity > 0)
     return Cut(
         layer=torch.cat([image * opacity, opacity[None]]),
@@ -66,9 +66,9 @@ def halo(image: Tensor, mask: Tensor, empty: Tensor, others: Tensor, slip: float
     In a picture that differs by `slip` everywhere, only what differs by more is the thing's doing.
     """
     height = mask.shape[0]
-    rim = grow(mask, reach(RIM, height))
-    changed = (image - empty).abs().amax(0) > max(SHADOW, slip)
-    return (rim | (grow(mask, reach(NEARBY, height)) & changed)) & ~(others & ~mask)
+    rim = grow(mask, reach(RIM_WIDTH, height))
+    changed = (image - empty).abs().amax(0) > max(MIN_SHADOW, slip)
+    return (rim | (grow(mask, reach(SHADOW_REACH, height)) & changed)) & ~(others & ~mask)
 
 
 def reach(share: float, height: int) -> int:
@@ -80,7 +80,7 @@ def parts_alike(look: Cut, image: Tensor, mask: Tensor) -> Tensor:
     colour = look.layer[:3].sum((1, 2)) / look.layer[3].sum().clamp_min(1e-6)
     alike = torch.zeros_like(mask)
     for part in parts(mask):
-        if float((image[:, part].mean(1) - colour).abs().max()) < ANOTHER:
+        if float((image[:, part].mean(1) - colour).abs().max()) < COLOUR_DISTANCE:
             alike |= part
     return alike
 

@@ -14,7 +14,7 @@ from physplan.graph.motion import LAWS
 from physplan.graph.moving import pivot_of
 from physplan.perception import KeyframeEvidence
 from physplan.sketch.cuts import (
-    RIM,
+    RIM_WIDTH,
     Cut,
     Posed,
     cut_out,
@@ -30,7 +30,7 @@ from physplan.sketch.scene import Change, SketchScene, union
 
 SEEN_THROUGH = 0.05  # of an object: so much of it must stand before others
 LOOKS_OTHERWISE = 0.08
-MERGED = 1.5  # times its area: an outline that holds more than the object
+MERGED_RATIO = 1.5  # times its area: an outline that holds more than the object
 SAME_PLACE = 0.5  # overlap of masks above which two are one outline
 
 
@@ -114,7 +114,7 @@ def _posed_after(
         dx, dy = rigid_shift(before.cut.mask, mask, others)
         place = (before.cut.centre[0] + dx, before.cut.centre[1] + dy)
         outline = placed(before.cut.layer[3:], before.cut.centre, place)[0] > 0.5
-        near = mask & grow(outline, reach(RIM, len(mask)))  # of the same shape: what is beyond is not it
+        near = mask & grow(outline, reach(RIM_WIDTH, len(mask)))  # the same shape: beyond is not it
         mask = near if near.any() else mask
     elif change.look_only and before is not None:
         mask = before.seen | mask if overlap(before.seen, mask) > SAME_PLACE else before.seen
@@ -161,7 +161,7 @@ def _not_by_itself(before: Posed, after: Posed | None, chain: EventChain, change
     """Not found, or found together with others: turning makes nothing larger. The last keyframe counts."""
     if after is None or change.event + 1 == len(chain.events):
         return after is None
-    return float(after.cut.mask.sum()) > MERGED * float(before.cut.mask.sum())
+    return float(after.cut.mask.sum()) > MERGED_RATIO * float(before.cut.mask.sum())
 
 
 def _tipped(before: Posed, law: Motion) -> Posed:

@@ -11,7 +11,7 @@ from physplan.perception import KeyframeEvidence
 from physplan.sketch.cuts import Posed
 from physplan.sketch.pixels import placed
 
-LEAST = 0.04  # of the smaller object: an overlap that says something
+MIN_OVERLAP = 0.04  # of the smaller object: an overlap that says something
 IN_FRONT = ("support", "containment", "in front of")
 
 
@@ -25,7 +25,7 @@ def seen_in_front(actor: Posed, other: Tensor, other_then: Tensor | None) -> int
     whole = placed(actor.cut.layer[3:], actor.cut.centre, actor.place)[0] > 0.5
     now = other if other_then is None else other_then
     hidden = int((whole & now & ~actor.seen).sum())
-    if max(covers, hidden) < LEAST * smaller:
+    if max(covers, hidden) < MIN_OVERLAP * smaller:
         return 0
     return 1 if covers >= hidden else -1
 

@@ -13,13 +13,13 @@ from physplan.graph.motion import LAWS
 from physplan.graph.moving import moved
 from physplan.perception import Evidence, KeyframeEvidence
 from physplan.sketch.alignment import aligned, slip
-from physplan.sketch.cuts import NEARBY, RIM, SHADOW, Cut, reach
+from physplan.sketch.cuts import MIN_SHADOW, RIM_WIDTH, SHADOW_REACH, Cut, reach
 from physplan.sketch.pixels import fill, grow, without_specks
 from physplan.sketch.whole import wholes
 
 LARGEST_MOVED = 0.3  # of the picture: what is larger and only changes its relations is scenery
-LARGEST = 0.6
-SPECK = 0.03  # of an object's pixels: a part by itself that is smaller is a segmenter's error
+MAX_AREA = 0.6
+MIN_PART_AREA = 0.03  # of an object's pixels: a part by itself that is smaller is a segmenter's error
 TURNING = ("tip", "swing")
 LOOKS = frozenset({"color", "surface", "integrity"})  # what changes an object's look and not its outline
 
@@ -91,7 +91,7 @@ def sketch_scene(chain: EventChain, evidence: Evidence) -> SketchScene:
         only_relations = all(not (c.comes or c.goes or c.keys) for c in entries)
         if not shares:
             notes.append(f"{id} is in no picture's evidence: it is left out")
-        elif max(shares) > (LARGEST_MOVED if only_relations else LARGEST):
+        elif max(shares) > (LARGEST_MOVED if only_relations else MAX_AREA):
             notes.append(f"{id} covers {max(shares):.0%} of the picture: it is left as it is")
         else:
             actors[id] = entries
@@ -130,14 +130,14 @@ def _frames(evidence: Evidence) -> tuple[KeyframeEvidence, ...]:
 
 def _without_specks(frame: KeyframeEvidence) -> KeyframeEvidence:
     """A stray pixel far from its object would put the object's middle between them."""
-    return replace(frame, masks={id: without_specks(mask, SPECK) for id, mask in frame.masks.items()})
+    return replace(frame, masks={id: without_specks(mask, MIN_PART_AREA) for id, mask in frame.masks.items()})
 
 
 def _laid_over(
     first: KeyframeEvidence, frame: KeyframeEvidence, actors: Mapping[str, tuple[Change, ...]]
 ) -> tuple[KeyframeEvidence, float]:
     touched = union(first, actors) | union(frame, actors)
-    untouched = ~grow(touched, reach(NEARBY, touched.shape[0]))
+    untouched = ~grow(touched, reach(SHADOW_REACH, touched.shape[0]))
     found = aligned(first.image, frame, untouched)
     slipped = slip(first.image, found.image, untouched)
     # What only changes its look stays where the first frame shows it, whatever the editor drew.
@@ -168,9 +168,9 @@ def _hole(
     after = keyframes[entries[0].event]
     others = union(first, {other: 0 for other in actors if other != id}) & ~mask
     elsewhere = grow(union(after, actors), 1)
-    gone = (first.image - after.image).abs().amax(0) > max(SHADOW, slips[entries[0].event])
-    shadow = grow(mask, reach(NEARBY, height)) & gone & ~elsewhere
-    return (grow(mask, reach(RIM, height)) | shadow) & ~others
+    gone = (first.image - after.image).abs().amax(0) > max(MIN_SHADOW, slips[entries[0].event])
+    shadow = grow(mask, reach(SHADOW_REACH, height)) & gone & ~elsewhere
+    return (grow(mask, reach(RIM_WIDTH, height)) | shadow) & ~others
 
 
 def _scenery(first: KeyframeEvidence, actors: Mapping[str, object]) -> Tensor:
@@ -193,7 +193,7 @@ def _plate(
     left = torch.stack(tuple(holes.values())).any(0)
     plate = image.clone()
     for frame in keyframes:
-        hidden = grow(union(frame, actors), reach(RIM, image.shape[-2]))
+        hidden = grow(union(frame, actors), reach(RIM_WIDTH, image.shape[-2]))
         shown = left & ~hidden
         plate[:, shown] = frame.image[:, shown]
         left = left & hidden

@@ -13,10 +13,10 @@ from physplan.perception import KeyframeEvidence
 from physplan.sketch.cuts import Cut, cut_out, rigid_shift
 from physplan.sketch.pixels import grow
 
-PART = 0.85  # of the whole's area: an outline below this is a part of it
-FITS = 0.85  # of the part that the whole covers, and of the whole's rest that something can hide
-UNLIKE = 0.16  # mean difference of the colours of the part and of the whole there
-LARGEST = 0.3  # of the picture: what is larger is ground, and hides nothing
+PART_AREA = 0.85  # of the whole's area: an outline below this is a part of it
+MIN_FIT = 0.85  # of the part that the whole covers, and of the whole's rest that something can hide
+MAX_COLOUR_DISTANCE = 0.16  # mean difference of the colours of the part and of the whole there
+MAX_AREA = 0.3  # of the picture: what is larger is ground, and hides nothing
 
 
 def wholes(
@@ -43,16 +43,16 @@ def completed(
     first: KeyframeEvidence, part: Tensor, image: Tensor, whole: Tensor, hiding: Tensor
 ) -> Cut | None:
     """The part's own pixels and, where `hiding` covers the rest of it, those of the whole in `image`."""
-    if part.sum() > PART * whole.sum():
+    if part.sum() > PART_AREA * whole.sum():
         return None
     dx, dy = rigid_shift(whole, part, hiding)
     outline = shifted(whole[None], dx, dy)[0]
     rest = outline & ~part
-    if (outline & part).sum() < FITS * part.sum() or (rest & hiding).sum() < FITS * rest.sum():
+    if (outline & part).sum() < MIN_FIT * part.sum() or (rest & hiding).sum() < MIN_FIT * rest.sum():
         return None
     there = shifted(image, dx, dy)
     own = outline & part & ~grow(hiding, 1)  # pixels at an edge are half of what hides it
-    if float((there - first.image)[:, outline & part].abs().mean()) > UNLIKE:
+    if float((there - first.image)[:, outline & part].abs().mean()) > MAX_COLOUR_DISTANCE:
         return None
     return cut_out(torch.where(own, first.image, there), outline)
 
@@ -80,6 +80,6 @@ def _sources(
 def _others(frame: KeyframeEvidence, id: str) -> Tensor:
     found = torch.zeros_like(frame.depth, dtype=torch.bool)
     for other, mask in frame.masks.items():
-        if other != id and float(mask.float().mean()) < LARGEST:
+        if other != id and float(mask.float().mean()) < MAX_AREA:
             found |= mask
     return found

@@ -10,9 +10,9 @@ import torch
 from scipy.ndimage import uniform_filter1d
 from torch import Tensor
 
-CHANGED = 0.06  # of brightness: where two pictures differ to the eye
-FAR = 0.25  # a difference at which nothing is left of the likeness
-BLUR = 0.012  # of the height: edges a pixel off are no other outcome
+VISIBLE_CHANGE = 0.06  # of brightness: where two pictures differ to the eye
+MAX_DIFFERENCE = 0.25  # a difference at which nothing is left of the likeness
+BLUR_RADIUS = 0.012  # of the height: edges a pixel off are no other outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Agreement:
 
 def soften(picture: Tensor) -> Tensor:
     """A picture [3, H, W] blurred a little: the mean of a square, of what of it is in the picture."""
-    size = 2 * max(1, round(BLUR * picture.shape[-2])) + 1
+    size = 2 * max(1, round(BLUR_RADIUS * picture.shape[-2])) + 1
     blurred = picture.cpu().numpy()
     for axis in (-2, -1):
         inside = uniform_filter1d(np.ones(blurred.shape[axis]), size, mode="constant")
@@ -72,11 +72,11 @@ def agreement(apart: Apart, region: Tensor, kept: Tensor) -> Agreement:
     Each pixel that the keyframe changes counts by how much it changes; it is reached by the share of the way
     from the first frame to the keyframe that the video has gone there, less what it is off the way.
     """
-    changed = region & (apart.wanted > CHANGED)
+    changed = region & (apart.wanted > VISIBLE_CHANGE)
     shown = bool(changed.any())
     reached = _reached(apart, changed) if shown else 1.0
     rest = ~changed & ~kept
-    meddled = rest & (torch.minimum(apart.to_first, apart.to_key) > 2 * CHANGED)
+    meddled = rest & (torch.minimum(apart.to_first, apart.to_key) > 2 * VISIBLE_CHANGE)
     return Agreement(
         reached=reached,
         stray=float(meddled.sum() / changed.sum().clamp_min(0.005 * rest.numel())),
@@ -87,5 +87,5 @@ def agreement(apart: Apart, region: Tensor, kept: Tensor) -> Agreement:
 def _reached(apart: Apart, changed: Tensor) -> float:
     weight, to_first, to_key = (values[changed] for values in (apart.wanted, apart.to_first, apart.to_key))
     nearer = to_first / (to_first + to_key).clamp_min(1e-6)
-    alike = (1 - to_key / FAR).clamp(0, 1)
+    alike = (1 - to_key / MAX_DIFFERENCE).clamp(0, 1)
     return float((weight * torch.maximum(alike, nearer * (nearer > 0.5))).sum() / weight.sum())

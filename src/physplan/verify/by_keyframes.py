@@ -11,7 +11,7 @@ from physplan.perception import Evidence, KeyframeEvidence
 from physplan.sketch.pixels import grow
 from physplan.sketch.scene import changes, union
 from physplan.verify.agreement import Agreement, Apart, agreement, soften
-from physplan.verify.limits import GROUND, Limits, answer, event_found, looked_at
+from physplan.verify.limits import MAX_AREA, Limits, answer, event_found, looked_at
 from physplan.verify.verdict import EditFound, EventFound
 
 Seen = dict[int, Agreement]  # by frame
@@ -22,7 +22,7 @@ def by_keyframes(
 ) -> tuple[EventFound, ...]:
     acting = changes(chain)
     first, start = evidence.first, soften(evidence.first.image)
-    still = {id for id, m in first.masks.items() if id not in acting and float(m.float().mean()) < GROUND}
+    still = {id for id, m in first.masks.items() if id not in acting and float(m.float().mean()) < MAX_AREA}
     still_there = union(first, dict.fromkeys(still))
     reach = max(1, round(limits.margin * start.shape[-2]))
     found = []

@@ -8,14 +8,14 @@ from physplan.graph import EventChain, Link
 from physplan.perception import KeyframeEvidence
 from physplan.sketch.pixels import grow
 from physplan.sketch.scene import changes, union
-from physplan.verify.agreement import CHANGED, Softened, soften
-from physplan.verify.limits import GROUND, Limits
+from physplan.verify.agreement import VISIBLE_CHANGE, Softened, soften
+from physplan.verify.limits import MAX_AREA, Limits
 from physplan.verify.verdict import BystanderFound
 
 TAKES = ("containment", "support")  # relations in which the other may come to lie over an object
 LEAST_REST = 0.1  # of the picture
-CONTRAST = 0.01  # a spread of brightness below which a picture was flat already
-FLAT = 0.25  # of the contrast it had
+MIN_CONTRAST = 0.01  # a spread of brightness below which a picture was flat already
+FLAT_SHARE = 0.25  # of the contrast it had
 
 
 def is_repainted(
@@ -28,13 +28,13 @@ def is_repainted(
     """
     rest, start = ~union(first, changes(chain)), soften(first.image)
     if last is not None:
-        rest &= (soften(last) - start).abs().amax(0) <= CHANGED
+        rest &= (soften(last) - start).abs().amax(0) <= VISIBLE_CHANGE
     if float(rest.float().mean()) < LEAST_REST:
         return False
     late, before = softened[-limits.late :][..., rest], start[:, rest]  # [n, 3, pixels], [3, pixels]
-    changed = ((late - before).abs().amax(1) > 2 * CHANGED).float().mean(1).min()
+    changed = ((late - before).abs().amax(1) > 2 * VISIBLE_CHANGE).float().mean(1).min()
     contrast, had = float(late.std(-1).amax(1).max()), float(before.std(-1).amax())
-    flat = had > CONTRAST and contrast < FLAT * had
+    flat = had > MIN_CONTRAST and contrast < FLAT_SHARE * had
     return flat or float(changed) > limits.repainted
 
 
@@ -58,7 +58,7 @@ def find_bystanders(
         covered = grow(union(last, dict.fromkeys(acting)), max(1, round(limits.margin * start.shape[-2])))
     found = []
     for id, whole in first.masks.items():
-        if id in acting or id in takes or id not in chain.graph or float(whole.float().mean()) > GROUND:
+        if id in acting or id in takes or id not in chain.graph or float(whole.float().mean()) > MAX_AREA:
             continue
         mask = whole if covered is None else whole & ~covered
         if not mask.any():

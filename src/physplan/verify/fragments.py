@@ -15,8 +15,8 @@ from physplan.sketch.whole import wholes
 from physplan.verify.perceiving import PerceptionSource
 from physplan.verify.verdict import EventFound
 
-PART = 0.7  # of the whole's area: less is a fragment
-PIECE = 0.1  # of it: a smaller component is a speck
+FRAGMENT_AREA = 0.7  # of the whole's area: less is a fragment
+MIN_PIECE_AREA = 0.1  # of it: a smaller component is a speck
 HIDDEN_BY = ("in front of", "containment")
 
 
@@ -51,5 +51,5 @@ def is_whole(mask: Tensor, whole: Tensor) -> bool:
     """By the area, and by the number of pieces."""
     area = float(whole.sum())
     parts, number = ndimage.label(mask.cpu().numpy(), structure=[[1] * 3] * 3)
-    pieces = sum(int((parts == part).sum() >= PIECE * area) for part in range(1, number + 1))
-    return float(mask.sum()) >= PART * area and pieces == 1
+    pieces = sum(int((parts == part).sum() >= MIN_PIECE_AREA * area) for part in range(1, number + 1))
+    return float(mask.sum()) >= FRAGMENT_AREA * area and pieces == 1

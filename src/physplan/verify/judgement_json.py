@@ -9,7 +9,7 @@ from physplan.graph.json_values import read_integer, read_list, read_number, rea
 from physplan.verify.by_judge import SCHEMA, Answered, Judgement, Reply
 from physplan.verify.questions import Question
 
-MANY = 10_000  # answers, more than any plan has edits
+MAX_ANSWERS = 10_000  # answers, more than any plan has edits
 FIELDS = ("statement", "objects", "event", "edit", "start", "end", "answer", "reason")
 
 
@@ -17,7 +17,7 @@ def read_judgement(value: object) -> Judgement:
     fields = read_object(value, "$")
     if fields.get("schema") != SCHEMA:
         raise ParseError("$.schema", f"must be {SCHEMA!r}")
-    entries = read_list(fields.get("answers"), "$.answers", MANY)
+    entries = read_list(fields.get("answers"), "$.answers", MAX_ANSWERS)
     return Judgement(
         judge=read_string(fields.get("judge"), "$.judge", 300),
         answers=tuple(_answered(entry, f"$.answers[{i}]") for i, entry in enumerate(entries)),
@@ -31,7 +31,7 @@ def _answered(value: object, at: str) -> Answered:
     answer = read_string(fields["answer"], f"{at}.answer")
     if answer not in get_args(Reply):
         raise ParseError(f"{at}.answer", f"must be one of {', '.join(get_args(Reply))}")
-    objects = read_list(fields["objects"], f"{at}.objects", MANY)
+    objects = read_list(fields["objects"], f"{at}.objects", MAX_ANSWERS)
     event = fields.get("event")
     return Answered(
         question=Question(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from physplan.graph import EventChain
 from physplan.verify.verdict import Answer, EditFound, EventFound
 
-GROUND = 0.3  # of the picture: what is larger is no bystander but the ground
+MAX_AREA = 0.3  # of the picture: what is larger is no bystander but the ground
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ from physplan.graph.moving import SMALLER
 from physplan.perception import KeyframeEvidence
 from physplan.sketch.pixels import box, grow
 
-TOUCHING = 0.025  # of the height: a gap that is none
-NEAR = 0.2
+TOUCHING_GAP = 0.025  # of the height: a gap that is none
+NEAR_DISTANCE = 0.2
 LOOKS_CHANGED = 0.1  # of brightness: a look that has changed for good
 SIZE_CHANGED = 0.35  # in logarithms: half as large again
 Picture = KeyframeEvidence
@@ -62,7 +62,7 @@ def _looks_changed(id: str, first: Picture, now: Picture) -> float:
 def _gap(a: Tensor, b: Tensor) -> float:
     """Distance of two masks, in heights of the picture; found by growing one until it meets the other."""
     height = a.shape[0]
-    for share in (0.0, TOUCHING, 0.05, 0.1, NEAR, 0.4):
+    for share in (0.0, TOUCHING_GAP, 0.05, 0.1, NEAR_DISTANCE, 0.4):
         if (grow(a, round(share * height)) & b).any():
             return share
     return 1.0
@@ -70,11 +70,11 @@ def _gap(a: Tensor, b: Tensor) -> float:
 
 def _touching(a: str, b: str, now: Picture) -> float:
     gap = _gap(now.masks[a], now.masks[b])
-    return 1.0 if gap <= TOUCHING else 0.5 if gap <= 0.05 else 0.0
+    return 1.0 if gap <= TOUCHING_GAP else 0.5 if gap <= 0.05 else 0.0
 
 
 def _near(a: str, b: str, now: Picture) -> float:
-    return 1.0 if _gap(now.masks[a], now.masks[b]) <= NEAR else 0.0
+    return 1.0 if _gap(now.masks[a], now.masks[b]) <= NEAR_DISTANCE else 0.0
 
 
 def _middle(mask: Tensor) -> tuple[float, float]:
@@ -84,7 +84,7 @@ def _middle(mask: Tensor) -> tuple[float, float]:
 
 def _supports(a: str, b: str, now: Picture) -> float:
     """b touches a and its foot is not below a's."""
-    above = box(now.masks[b])[3] <= box(now.masks[a])[3] + TOUCHING * now.depth.shape[0]
+    above = box(now.masks[b])[3] <= box(now.masks[a])[3] + TOUCHING_GAP * now.depth.shape[0]
     return _touching(a, b, now) * (1.0 if above else 0.3)
 
 
@@ -105,12 +105,12 @@ def _above(a: str, b: str, now: Picture) -> float:
     """Higher, over it, and not touching: what rests on something is held up by it."""
     (al, _, ar, ab), (bl, bt, br, _) = box(now.masks[a]), box(now.masks[b])
     over = min(ar, br) > max(al, bl)
-    return 1.0 if over and ab < bt - TOUCHING * now.depth.shape[0] else 0.0
+    return 1.0 if over and ab < bt - TOUCHING_GAP * now.depth.shape[0] else 0.0
 
 
 def _in_front(a: str, b: str, now: Picture) -> float:
     nearer = now.depth[now.masks[a]].median() - now.depth[now.masks[b]].median()
-    meets = _gap(now.masks[a], now.masks[b]) <= TOUCHING
+    meets = _gap(now.masks[a], now.masks[b]) <= TOUCHING_GAP
     return (1.0 if float(nearer) >= 0 else 0.3) if meets else 0.0
 
 

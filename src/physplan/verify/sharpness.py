@@ -9,11 +9,11 @@ from physplan.graph import EventChain
 from physplan.perception import Evidence
 from physplan.sketch.pixels import grow
 from physplan.sketch.scene import changes, union
-from physplan.verify.agreement import CHANGED, soften
+from physplan.verify.agreement import VISIBLE_CHANGE, soften
 from physplan.verify.limits import Limits
 
 LEAST_PIXELS = 20  # of a region that has edges
-SOFTEST = 0.25  # of the still part: a video that is softer as a whole is not judged by that
+MIN_STILL_SHARPNESS = 0.25  # of the still part: a video that is softer as a whole is not judged by that
 
 
 def is_smeared(chain: EventChain, evidence: Evidence, frames: Tensor, limits: Limits) -> bool:
@@ -30,18 +30,18 @@ def detail_left(chain: EventChain, evidence: Evidence, frames: Tensor, *, late: 
     still part takes that out.
     """
     first, last = evidence.first, evidence.keyframes[-1]
-    changed = (soften(last.image) - soften(first.image)).abs().amax(0) > CHANGED
+    changed = (soften(last.image) - soften(first.image)).abs().amax(0) > VISIBLE_CHANGE
     acts = changed & grow(union(last, dict.fromkeys(changes(chain))), 1)
     still = ~grow(changed, 2)
     key, before, shown = _edges(last.image), _edges(first.image), [_edges(frame) for frame in frames[-late:]]
     acts, still = acts[:-1, :-1], still[:-1, :-1]
     wanted = _strength(key, acts)
-    if int(acts.sum()) < LEAST_PIXELS or wanted < CHANGED / 2:
+    if int(acts.sum()) < LEAST_PIXELS or wanted < VISIBLE_CHANGE / 2:
         return None
     there = max(_strength(one, acts) for one in shown) / wanted
     flat = _strength(before, still)
-    rest = max(_strength(one, still) for one in shown) / flat if flat > CHANGED / 10 else 1.0
-    return there / min(1.0, max(rest, SOFTEST))
+    rest = max(_strength(one, still) for one in shown) / flat if flat > VISIBLE_CHANGE / 10 else 1.0
+    return there / min(1.0, max(rest, MIN_STILL_SHARPNESS))
 
 
 def _edges(picture: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from physplan.perception.protocol import FeatureEncoder
 
-SMALL = 1e-6
+MIN_MOTION = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +51,12 @@ def smoothness(features: Tensor) -> Smoothness:
         return Smoothness(step=0.0, turn=0.0, acceleration=0.0)
     steps = features[1:] - features[:-1]
     lengths = steps.flatten(1).norm(dim=1)
-    if float(lengths.max()) < SMALL:
+    if float(lengths.max()) < MIN_MOTION:
         return Smoothness(step=0.0, turn=0.0, acceleration=0.0)
     typical = lengths.median().clamp_min(0.05 * float(lengths.max()))
     one, two = steps[:-1].flatten(1), steps[1:].flatten(1)
-    weights = (one.norm(dim=1) * two.norm(dim=1)).clamp_min(SMALL)
-    turns = 1 - F.cosine_similarity(one, two, dim=1, eps=SMALL)
+    weights = (one.norm(dim=1) * two.norm(dim=1)).clamp_min(MIN_MOTION)
+    turns = 1 - F.cosine_similarity(one, two, dim=1, eps=MIN_MOTION)
     changes = (two - one).norm(dim=1)
     return Smoothness(
         step=float((lengths.max() / typical).log()),

@@ -18,7 +18,7 @@ from physplan.verify.verdict import (
     Verdict,
 )
 
-MANY = 10_000  # entries of a list, more than any plan has
+MAX_ENTRIES = 10_000  # entries of a list, more than any plan has
 
 
 def read_verdict(value: object) -> Checked:
@@ -88,7 +88,7 @@ def _answer(value: object, at: str) -> Answer:
 
 
 def _entries(value: object, at: str) -> list[tuple[Any, str]]:
-    return [(entry, f"{at}[{i}]") for i, entry in enumerate(read_list(value, at, MANY))]
+    return [(entry, f"{at}[{i}]") for i, entry in enumerate(read_list(value, at, MAX_ENTRIES))]
 
 
 def _fields(value: object, at: str, *required: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 from physplan.pictures import to_tensor
 
 FitMode = Literal["letterbox", "crop", "stretch"]
-MUCH = 0.1  # of the picture, cut off: worth a warning
+MAX_CROP = 0.1  # of the picture, cut off: worth a warning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Fit:
 
     def warning(self) -> str | None:
         """One sentence where much is cut off."""
-        if self.lost <= MUCH:
+        if self.lost <= MAX_CROP:
             return None
         return (
             f"{self.lost:.0%} of the picture is cut off to make it {self.target[0]} x {self.target[1]}: set "

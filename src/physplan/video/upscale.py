@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
-SIDE = 384  # pixels: what a player shows without making a blur of it
+MIN_SIDE = 384  # pixels: what a player shows without making a blur of it
 
 
-def to_watch(frames: Tensor, side: int = SIDE) -> Tensor:
+def to_watch(frames: Tensor, side: int = MIN_SIDE) -> Tensor:
     """Frames [F, 3, H, W] in [0, 1], enlarged by a whole number until the shorter side has `side` pixels."""
     factor = -(-side // min(frames.shape[-2:]))
     if factor <= 1:

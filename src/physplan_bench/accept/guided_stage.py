@@ -26,7 +26,7 @@ from physplan_bench.accept.context import PROMPT, Acceptance
 from physplan_bench.accept.findings import Finding, StageResult, judged
 from physplan_bench.accept.library import SEED
 
-MEMORY = 0.15  # off the estimate, beyond which it is a warning
+MEMORY_TOLERANCE = 0.15  # off the estimate, beyond which it is a warning
 STEP = (0.2, 1.0)  # of the latent's norm: pass, warning
 
 
@@ -144,7 +144,9 @@ def _cost(here: Acceptance, seconds: float, peak: int | None) -> Iterator[Findin
     off = peak / needed.peak - 1
     yield Finding(
         name="memory off the estimate, share",
-        level="warning" if abs(off) > MEMORY else "pass",
+        level="warning" if abs(off) > MEMORY_TOLERANCE else "pass",
         value=round(off, 3),
-        meaning="doctor's figure is wrong for this card: send this file" if abs(off) > MEMORY else "",
+        meaning="doctor's figure is wrong for this card: send this file"
+        if abs(off) > MEMORY_TOLERANCE
+        else "",
     )

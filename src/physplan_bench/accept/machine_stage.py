@@ -13,7 +13,7 @@ from physplan_bench.accept.context import Acceptance
 from physplan_bench.accept.findings import Finding, StageResult
 from physplan_bench.accept.weights import look_at_weights
 
-FREE = 5.0  # GB of disk for runs and pictures
+FREE_DISK_GB = 5.0  # GB of disk for runs and pictures
 
 
 def look(here: Acceptance) -> StageResult:
@@ -58,9 +58,9 @@ def _machine(here: Acceptance) -> Iterator[Finding]:
     disk = shutil.disk_usage(here.folder).free / 1e9
     yield Finding(
         name="free disk, GB",
-        level="pass" if disk >= FREE else "warning",
+        level="pass" if disk >= FREE_DISK_GB else "warning",
         value=round(disk, 1),
-        meaning="" if disk >= FREE else "runs may not fit",
+        meaning="" if disk >= FREE_DISK_GB else "runs may not fit",
     )
 
 

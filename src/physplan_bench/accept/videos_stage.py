@@ -15,7 +15,7 @@ from physplan_bench.accept.context import Acceptance
 from physplan_bench.accept.findings import Finding, Level, StageResult
 
 METHODS = ("base", "sketch", "conditioned", "guided_sketch", "physplan")
-FLAT = 0.004  # deviation of brightness in a frame, below which it shows nothing
+MIN_CONTRAST = 0.004  # deviation of brightness in a frame, below which it shows nothing
 
 
 def make(here: Acceptance) -> StageResult:
@@ -58,9 +58,11 @@ def _made(here: Acceptance, method: str, rows: list[tuple[str, Tensor]]) -> Iter
     still = float(frames.std((1, 2, 3)).min())
     yield Finding(
         name=f"{method}: video",
-        level="pass" if still > FLAT else "failure",
+        level="pass" if still > MIN_CONTRAST else "failure",
         value=made.verdict.verdict,
-        meaning="" if still > FLAT else "a frame is of one colour: the decode or the sampling broke down",
+        meaning=""
+        if still > MIN_CONTRAST
+        else "a frame is of one colour: the decode or the sampling broke down",
     )
     yield Finding(name=f"{method}: seconds", level="pass", value=round(seconds_of(folder), 2))
 

@@ -19,7 +19,7 @@ CATEGORIES = {
     "physical": "Material",
     "chemical": "Material",
 }
-HIGHEST = 3
+MAX_SCORE = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ def normalise_law(sub_category: str) -> str:
 
 def _group(finals: Sequence[VideoScore], members: Sequence[int]) -> dict[str, Any]:
     def mean(scores: list[int]) -> float:
-        return sum(scores) / len(scores) / HIGHEST
+        return sum(scores) / len(scores) / MAX_SCORE
 
     return {
         "count": len(members),
@@ -96,8 +96,8 @@ def _read(entry: Any, index: int) -> dict[str, Any]:
         raise PhysPlanError(f"{where} has the main_category {category!r}, which belongs to no domain.")
     for name in STAGES:
         value = entry[name]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= HIGHEST:
-            raise PhysPlanError(f"{where}: {name} is {value!r}, not a score from 0 to {HIGHEST}.")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_SCORE:
+            raise PhysPlanError(f"{where}: {name} is {value!r}, not a score from 0 to {MAX_SCORE}.")
     return {
         **{name: entry[name] for name in STAGES},
         "domain": domain,

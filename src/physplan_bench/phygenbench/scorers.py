@@ -15,7 +15,7 @@ from physplan_bench.phygenbench.protocol import Frame
 from physplan_bench.phygenbench.stages import CHOICES
 from physplan_bench.pixels import clip_input
 
-BATCH = 16
+BATCH_SIZE = 16
 
 
 class ClipRanker:
@@ -46,7 +46,7 @@ class ClipRanker:
         side = self._model.config.vision_config.image_size
         parts = [
             embedding(self._model.get_image_features(pixel_values=clip_input(part, side).to(self._device)))
-            for part in (frames[i : i + BATCH] for i in range(0, len(frames), BATCH))
+            for part in (frames[i : i + BATCH_SIZE] for i in range(0, len(frames), BATCH_SIZE))
         ]
         return F.normalize(torch.cat(parts), dim=-1)
 

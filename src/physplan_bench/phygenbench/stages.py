@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-SAMPLED = 32  # frames that are searched for a retrieval prompt
+SAMPLED_FRAMES = 32  # frames that are searched for a retrieval prompt
 CHOICE_FRAMES = 26  # frames shown for the naturalness question
-PASS = 1.5  # retrieval score + yes
+PASS_SCORE = 1.5  # retrieval score + yes
 CHOICES = ("Completely Fantastical", "Highly Unrealistic", "Slightly Unrealistic", "Almost Realistic")
 LAST_FRAME, MIDDLE_FRAME = "Last Frame", "Middle Frame"
 
 
-def evenly(total: int, count: int = SAMPLED) -> list[int]:
+def evenly(total: int, count: int = SAMPLED_FRAMES) -> list[int]:
     """`count` frame indices from the first to the last."""
     return [int(i) for i in np.linspace(0, total - 1, count, dtype=int)]
 
@@ -119,11 +119,11 @@ def retrieved_order_stage(
     Quirk (`ignore_retrieval_of_whole`): for the open judge the third question counts without it.
     """
     best_retrieval = max(retrieval for retrieval, _ in (*first, *second))
-    third = whole if ignore_retrieval_of_whole else best_retrieval + whole >= PASS
+    third = whole if ignore_retrieval_of_whole else best_retrieval + whole >= PASS_SCORE
     return sum(
         [
-            max(retrieval + yes for retrieval, yes in first) >= PASS,
-            max(retrieval + yes for retrieval, yes in second) >= PASS,
+            max(retrieval + yes for retrieval, yes in first) >= PASS_SCORE,
+            max(retrieval + yes for retrieval, yes in second) >= PASS_SCORE,
             bool(third),
         ]
     )

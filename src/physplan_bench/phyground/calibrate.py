@@ -16,7 +16,7 @@ from scipy import stats
 from physplan_bench.phyground.aggregate import VideoScores
 from physplan_bench.phyground.dataset import Prompt
 
-GOOD = 4.0  # a human mean from here on counts as physically right
+GOOD_RATING = 4.0  # a human mean from here on counts as physically right
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ def agreement(judged: Sequence[Judged], human: Mapping[int, float | None]) -> di
     ]
     scores = np.array([one.score for one, _ in pairs])
     means = np.array([mean for _, mean in pairs])
-    good = means >= GOOD
+    good = means >= GOOD_RATING
     holds = np.array([one.verdict == "holds" for one, _ in pairs], dtype=bool)
     return {
         "videos": len(pairs),
@@ -74,7 +74,7 @@ def auc(scores: np.ndarray, good: np.ndarray) -> float | None:
 def best_limit(judged: Sequence[Judged]) -> float | None:
     """The score from which on calling a video right errs least (Youden's J), without Physics-IQ's."""
     usable = [
-        (one.score, mean >= GOOD)
+        (one.score, mean >= GOOD_RATING)
         for one in judged
         if not one.prompt.from_physics_iq and (mean := one.human.laws_mean) is not None
     ]

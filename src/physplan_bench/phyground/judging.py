@@ -17,7 +17,7 @@ from physplan_bench.phyground.laws import GENERAL, HIGHEST, LOWEST
 from physplan_bench.phyground.templates import Templates
 
 LONG_SIDE = 512  # pixels of a frame that is sent
-ATTEMPTS = 3  # answers without a number are asked for again
+MAX_ATTEMPTS = 3  # answers without a number are asked for again
 
 
 class Judge:
@@ -38,7 +38,7 @@ class Judge:
         )
 
     def _ask(self, name: str, prompt: Prompt, images: tuple) -> float | None:  # type: ignore[type-arg]
-        for attempt in range(ATTEMPTS):
+        for attempt in range(MAX_ATTEMPTS):
             again = f"\n(Attempt {attempt + 1}.)" if attempt else ""
             request = Request(
                 purpose=f"judge_{name}",

@@ -13,7 +13,7 @@ from physplan.errors import PhysPlanError
 from physplan_bench.videos import VideoInfo, probe
 
 COUNT = 198
-SECONDS = 5.0
+CLIP_SECONDS = 5.0
 CATEGORIES = ("Solid Mechanics", "Fluid Dynamics", "Optics", "Magnetism", "Thermodynamics")
 COLUMNS = ("scenario", "description", "category", "generated_video_name")
 PICTURES = (".jpg", ".jpeg", ".png")
@@ -55,7 +55,7 @@ class VideoSet:
 
     @property
     def frames(self) -> int:
-        return round(SECONDS * self.fps)
+        return round(CLIP_SECONDS * self.fps)
 
 
 def load_videos(generated: Path, real: Path, descriptions: Path | list[Scene]) -> VideoSet:
@@ -167,9 +167,9 @@ def check_generated(folder: Path) -> tuple[dict[str, Path], float]:
     _refuse(_id_faults([path.name[:4] for path in paths], str(folder), "videos (.mp4)"))
     infos = {path: probe(path) for path in paths}
     faults = _fps_faults(infos) + [
-        f"{path} lasts {info.seconds:.3f} s, not {SECONDS:g} s: keep exactly its first {SECONDS:g} s."
+        f"{path} lasts {info.seconds:.3f} s, not {CLIP_SECONDS:g} s: keep exactly the first {CLIP_SECONDS:g}."
         for path, info in infos.items()
-        if not math.isclose(info.seconds, SECONDS, abs_tol=0.001)
+        if not math.isclose(info.seconds, CLIP_SECONDS, abs_tol=0.001)
     ]
     _refuse(faults)
     return {path.name[:4]: path for path in paths}, next(iter(infos.values())).fps
@@ -186,7 +186,7 @@ def find_takes(folder: Path, scenes: list[Scene], fps: float) -> dict[str, tuple
                 f"{path} has {info.fps:g} frames a second, the generated videos have {fps:g}: give the "
                 f"benchmark's folder for {fps:g} FPS."
             )
-        elif info.seconds < SECONDS - 0.001:
+        elif info.seconds < CLIP_SECONDS - 0.001:
             faults.append(
                 f"{path} lasts only {info.seconds:.3f} s: fetch the benchmark's testing videos again."
             )

@@ -26,7 +26,7 @@ from physplan_bench.sandbox.perceiving import Perceived, perceive
 from physplan_bench.sandbox.realism import busy_pixels, clip_features, edge_energy, flicker
 from physplan_bench.sandbox.records import keep_plan
 from physplan_bench.sandbox.scenes import Setting
-from physplan_sandbox.outcome import CHANGED, judge, judge_events, object_change
+from physplan_sandbox.outcome import OBJECT_CHANGE, judge, judge_events, object_change
 from physplan_sandbox.truth import object_ids, true_chain, uninvolved
 from physplan_sandbox.world.phenomena import scene
 from physplan_sandbox.world.render import Clip
@@ -130,5 +130,6 @@ def bystanders(shown: Scene, truth: Clip) -> tuple[str, ...]:
     return tuple(
         key
         for key in keys
-        if key in truth.names and object_change(frames, truth.objects == truth.names.index(key)) < CHANGED / 2
+        if key in truth.names
+        and object_change(frames, truth.objects == truth.names.index(key)) < OBJECT_CHANGE / 2
     )

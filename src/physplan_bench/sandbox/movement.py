@@ -12,7 +12,7 @@ from physplan.graph import EventChain, motion_of
 from physplan.graph.motion import LAWS
 from physplan_sandbox.world.render import Clip
 
-SEEN = 8  # pixels that an object must show in a true frame to have a place there
+MIN_SEEN_PIXELS = 8  # pixels that an object must show in a true frame to have a place there
 
 Place = tuple[float, float]  # across and down, in fractions of the frame
 Track = Sequence[Place | None]  # frame by frame
@@ -45,7 +45,7 @@ def place(mask: np.ndarray, least: int = 1) -> Place | None:
 
 def true_tracks(clip: Clip, keys: Collection[str]) -> dict[str, Track]:
     return {
-        key: [place(shown == clip.names.index(key), SEEN) for shown in clip.objects]
+        key: [place(shown == clip.names.index(key), MIN_SEEN_PIXELS) for shown in clip.objects]
         for key in keys
         if key in clip.names
     }
@@ -87,7 +87,9 @@ def hides(clip: Clip, keys: Collection[str]) -> bool:
     return any(_passes(clip, clip.names.index(key)) for key in keys if key in clip.names)
 
 
-def _passes(clip: Clip, index: int, *, least: int = SEEN, covered: float = 0.8, away: float = 0.02) -> bool:
+def _passes(
+    clip: Clip, index: int, *, least: int = MIN_SEEN_PIXELS, covered: float = 0.8, away: float = 0.02
+) -> bool:
     first = clip.objects[0]
     own = first == index
     start, others = place(own, least), (first > 1) & ~own  # 0 and 1 are the wall and the table

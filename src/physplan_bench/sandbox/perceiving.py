@@ -20,7 +20,7 @@ from physplan_sandbox.models.sight import group_instances
 from physplan_sandbox.world.categories import CATEGORIES
 
 AT_ONCE = 8
-CELL = 4  # pixels on a side: the encoder's patches, and the segmenter's answers averaged likewise
+CELL_SIZE = 4  # pixels on a side: the encoder's patches, and the segmenter's answers averaged likewise
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,7 +56,7 @@ def perceive(video: np.ndarray) -> Perceived:
     logits, offsets = (torch.cat([answer[i] for answer in answers]) for i in (0, 1))
     return Perceived(
         encoder=features.numpy(),
-        sight=F.avg_pool2d(logits, CELL).numpy(),
+        sight=F.avg_pool2d(logits, CELL_SIZE).numpy(),
         named=logits.argmax(dim=1).numpy(),
         offsets=offsets.numpy(),
     )

@@ -9,11 +9,11 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from physplan_bench.bootstrap import FEWEST, Interval
+from physplan_bench.bootstrap import MIN_CLUSTERS, Interval
 from physplan_bench.frechet.distance import Gaussian, fit, frechet_distance
 
-DIMENSIONS = 32  # of a projected clip: a study has more videos than that
-NORMAL = 1.96  # standard errors on either side: 95 %
+FEATURE_DIMENSIONS = 32  # of a projected clip: a study has more videos than that
+Z_95 = 1.96  # standard errors on either side: 95 %
 
 
 def flicker(video: np.ndarray) -> float:
@@ -60,10 +60,10 @@ def frechet_to_truth(clips: Clips, true: Clips, scenes: Sequence[Hashable]) -> I
     rows = _projected(clips, scale)
     value = 100 * frechet_distance(fit(rows), reference)
     parts = _all_but_one(scenes)
-    if len(parts) < FEWEST:
+    if len(parts) < MIN_CLUSTERS:
         return Interval(value=value, low=None, high=None)
     left_out = [100 * _distance(rows[kept], reference) for kept in parts]
-    error = NORMAL * jackknife_error(np.array(left_out))
+    error = Z_95 * jackknife_error(np.array(left_out))
     return Interval.of(value, max(value - error, 0.0), value + error)
 
 
@@ -85,10 +85,10 @@ def _spread(values: np.ndarray) -> float:
 def _projected(clips: Clips, scale: Mapping[str, float]) -> np.ndarray:
     rows = np.array([np.concatenate([np.array(c[part]) / s for part, s in scale.items()]) for c in clips])
     width = rows.shape[1]
-    if width <= DIMENSIONS:
+    if width <= FEATURE_DIMENSIONS:
         return rows
-    drawn = np.random.default_rng(0).normal(size=(width, DIMENSIONS))
-    directions: np.ndarray = np.linalg.qr(drawn)[0] * np.sqrt(width / DIMENSIONS)
+    drawn = np.random.default_rng(0).normal(size=(width, FEATURE_DIMENSIONS))
+    directions: np.ndarray = np.linalg.qr(drawn)[0] * np.sqrt(width / FEATURE_DIMENSIONS)
     return np.asarray(rows @ directions)
 
 

@@ -26,7 +26,7 @@ from physplan_bench.provenance import file_digest
 from physplan_sandbox import components
 from physplan_sandbox.editor import SandboxEditor, TruthEditor
 from physplan_sandbox.plan_ablations import full_graph_plan, prompt_only_plan
-from physplan_sandbox.video import SIZE
+from physplan_sandbox.video import VIDEO_SIZE
 from physplan_sandbox.world.render import FRAMES, Clip
 from physplan_sandbox.world.scene import Scene
 
@@ -45,7 +45,7 @@ def check_honoured(config: Config) -> None:
             "The study's keyframes are drawn by the sandbox's editor at the levels it compares: choose them "
             "with --levels, not with editor.name or editor.options."
         )
-    shown, video = (FRAMES, SIZE, SIZE), config.video
+    shown, video = (FRAMES, VIDEO_SIZE, VIDEO_SIZE), config.video
     if (video.num_frames, video.height, video.width) != shown:
         raise PhysPlanError(
             f"The study compares with true videos of {shown[0]} frames of {shown[2]} x {shown[1]}: leave "

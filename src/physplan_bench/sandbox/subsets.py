@@ -11,14 +11,16 @@ from physplan_sandbox.truth import object_ids, true_chain
 from physplan_sandbox.world.phenomena import scene
 from physplan_sandbox.world.scene import Scene
 
-CROWD = 6
-PART = 0.8  # of the most that is ever seen of an object
-FURTHEST = 100  # so many scenes are looked at for each that is wanted, then the world is said to lack them
+CROWD_SIZE = 6
+SEEN_SHARE = 0.8  # of the most that is ever seen of an object
+MAX_SCENES_PER_FIND = (
+    100  # so many scenes are looked at for each that is wanted, then the world is said to lack them
+)
 
 
 def crowded(shown: Scene) -> bool:
     """At least six objects besides the table: regions (iv) have something to protect."""
-    return len(shown.things) >= CROWD
+    return len(shown.things) >= CROWD_SIZE
 
 
 def moving(shown: Scene) -> bool:
@@ -39,7 +41,7 @@ def half_hidden(shown: Scene) -> bool:
     for key, id in object_ids(shown).items():
         if id in chosen and key in clip.names:
             areas = (clip.objects == clip.names.index(key)).sum((1, 2))
-            if 0 < areas[0] < PART * areas.max():
+            if 0 < areas[0] < SEEN_SHARE * areas.max():
                 return True
     return False
 
@@ -56,10 +58,11 @@ SUBSETS: Mapping[str, Callable[[Scene], bool]] = {
 def chosen_scenes(subset: str, split: str, *, first: int, number: int) -> tuple[int, ...]:
     """The first scenes from `first` on that the rule holds for."""
     rule = SUBSETS[subset]
-    looked_at = islice(count(first), FURTHEST * number)
+    looked_at = islice(count(first), MAX_SCENES_PER_FIND * number)
     found = tuple(islice((index for index in looked_at if rule(scene(split, index))), number))
     if len(found) < number:
+        seen = MAX_SCENES_PER_FIND * number
         raise PhysPlanError(
-            f"Only {len(found)} of {FURTHEST * number} {split} scenes are {subset}: ask for fewer (--scenes)."
+            f"Only {len(found)} of {seen} {split} scenes are {subset}: ask for fewer (--scenes)."
         )
     return found

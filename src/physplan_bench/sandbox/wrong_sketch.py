@@ -31,8 +31,8 @@ from physplan_bench.sandbox.scenes import Setting
 
 FAR, SMALL, APART = 0.12, 0.6, 0.25  # of the side; of the size; of the side between two copies
 LEAST, MOST = 0.005, 0.12  # share of the picture that the object covers
-PART = 0.25  # of an object's area: a smaller component is no copy
-MENDED = 0.5
+MIN_COPY_AREA = 0.25  # of an object's area: a smaller component is no copy
+MENDED_SHARE = 0.5
 ARMS = ("none", "all", "without", "only")
 
 Draw = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]  # empty, object, mask -> picture, mask
@@ -148,7 +148,7 @@ def error(term: str, found: KeyframeEvidence, right: KeyframeEvidence, node: str
 
 def _copies(mask: np.ndarray, area: float) -> int:
     labels, number = ndimage.label(mask, structure=np.ones((3, 3)))
-    return sum(int((labels == part).sum() >= PART * area) for part in range(1, number + 1))
+    return sum(int((labels == part).sum() >= MIN_COPY_AREA * area) for part in range(1, number + 1))
 
 
 def measure_task(here: Setting, task: Task, config: GuidanceConfig) -> dict[str, float | None]:
@@ -176,4 +176,4 @@ def measure_task(here: Setting, task: Task, config: GuidanceConfig) -> dict[str,
 def mended(errors: Mapping[str, float | None], arm: str) -> bool:
     """An object that is not found is not mended."""
     now, before = errors[arm], errors["sketch"]
-    return now is not None and before is not None and now <= MENDED * before
+    return now is not None and before is not None and now <= MENDED_SHARE * before

@@ -10,12 +10,12 @@ from physplan.runs import StageRecord, layout
 from physplan_bench.records import load_result, records_of
 
 SAMPLED = ("sketch", "latents", "video")
-MOST = 100
+MAX_VIDEOS = 100
 
 
 def equal_count(method: float, base: float) -> int:
     """N videos of `base` seconds each take at most `method` seconds; one there is in any case."""
-    return max(1, min(MOST, int(method / base + 1e-6)))
+    return max(1, min(MAX_VIDEOS, int(method / base + 1e-6)))
 
 
 def seconds_of(part: Path, *, choosing: bool = False) -> float:

@@ -34,7 +34,7 @@ SET_HERE = {
     *("work", "output", "o", "page", "json", "plot", "label", "shared", "shard", "format", "reported"),
 }
 FIELDS = {"presets", "methods", "seeds", "budget", "benchmarks"}
-MOST = 1_000  # bytes of a file are limited too
+MAX_VALUES = 1_000  # bytes of a file are limited too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,13 +103,17 @@ def _check_value(where: str, text: str) -> None:
 
 
 def _texts(value: Any, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not 0 < len(value) <= MOST or len({*map(str, value)}) < len(value):
+    if (
+        not isinstance(value, list)
+        or not 0 < len(value) <= MAX_VALUES
+        or len({*map(str, value)}) < len(value)
+    ):
         raise PhysPlanError(f"{where}: give a list of different names.")
     return tuple(map(str, value))
 
 
 def _seeds(value: Any, path: Path) -> tuple[int, ...]:
-    good = isinstance(value, Sequence) and value and len(value) <= MOST
+    good = isinstance(value, Sequence) and value and len(value) <= MAX_VALUES
     if not good or any(isinstance(one, bool) or not isinstance(one, int) or one < 0 for one in value):
         raise PhysPlanError(f"{path}: seeds are a list of whole numbers from 0 on.")
     return tuple(dict.fromkeys(value))

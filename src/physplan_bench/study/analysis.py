@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from physplan.errors import PhysPlanError
-from physplan_bench.bootstrap import FEWEST, Interval
+from physplan_bench.bootstrap import MIN_CLUSTERS, Interval
 from physplan_bench.provenance import provenance
 from physplan_bench.study.criteria import KEYS
 from physplan_bench.study.design import Study
@@ -25,7 +25,7 @@ from physplan_bench.study.statistics import (
 from physplan_bench.study.votes import Rater, Vote, counted, passed
 
 POOLED = "Pooled"
-PRIOR = 0.5  # votes each way, for Bradley-Terry scores
+PRIOR_VOTES = 0.5  # votes each way, for Bradley-Terry scores
 
 
 def analyse(
@@ -149,12 +149,12 @@ def scores(study: Study, votes: Sequence[Vote]) -> dict[str, Any]:
         wins[methods[winner], methods[loser], people[vote.rater], pair.prompt] += 1
     rows, columns = crossed_weights(len(people), len(study.prompts))
     drawn = np.einsum("rp,ijpq,rq->rij", rows, wins, columns, optimize=True)
-    value = bradley_terry(wins.sum((2, 3)), prior=PRIOR)
-    if min(len(people), len({study.pairs[vote.pair].prompt for vote in votes})) < FEWEST:
+    value = bradley_terry(wins.sum((2, 3)), prior=PRIOR_VOTES)
+    if min(len(people), len({study.pairs[vote.pair].prompt for vote in votes})) < MIN_CLUSTERS:
         return {
             name: asdict(Interval(value=float(value[i]), low=None, high=None)) for name, i in methods.items()
         }
-    low, high = np.quantile(bradley_terry(drawn, prior=PRIOR), [0.025, 0.975], axis=0)
+    low, high = np.quantile(bradley_terry(drawn, prior=PRIOR_VOTES), [0.025, 0.975], axis=0)
     return {
         name: asdict(Interval.of(float(value[i]), float(low[i]), float(high[i])))
         for name, i in methods.items()

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from physplan.errors import PhysPlanError
-from physplan_bench.bootstrap import FEWEST, Interval, clopper_pearson
+from physplan_bench.bootstrap import MIN_CLUSTERS, Interval, clopper_pearson
 
 RESAMPLES = 2000
 
@@ -41,12 +41,12 @@ def crossed_weights(people: int, prompts: int, *, seed: int = 0) -> tuple[np.nda
 def crossed_bootstrap(wins: np.ndarray, votes: np.ndarray, *, seed: int = 0, level: float = 0.95) -> Interval:
     """A share of votes, (participants, prompts) each, with an interval over participants and prompts.
 
-    Votes of one person, and votes on one prompt, are no independent evidence. With fewer than `FEWEST` people
-    or prompts, or where no resample differs, the interval is exact, of as many trials as there are people or
-    prompts, whichever is less.
+    Votes of one person, and votes on one prompt, are no independent evidence. With fewer than `MIN_CLUSTERS`
+    people or prompts, or where no resample differs, the interval is exact, of as many trials as there are
+    people or prompts, whichever is less.
     """
     value, groups = float(wins.sum() / votes.sum()), min(int((votes.sum(axis) > 0).sum()) for axis in (0, 1))
-    if groups < FEWEST:
+    if groups < MIN_CLUSTERS:
         return clopper_pearson(value, groups, level=level)
     people, prompts = crossed_weights(*wins.shape, seed=seed)
     top = np.einsum("rp,pq,rq->r", people, wins, prompts, optimize=True)

@@ -29,7 +29,7 @@ from physplan_bench.pixels import (
 from physplan_bench.vbench import dimensions
 
 Measure = Callable[[np.ndarray, float], float]  # (video, fps) -> value
-BATCH = 16
+BATCH_SIZE = 16
 
 
 class DinoFeatures:
@@ -108,7 +108,7 @@ def make_measure(dimension: str, spec: str) -> Measure:
 
 
 def in_batches(extract: Callable[[np.ndarray], np.ndarray], video: np.ndarray) -> np.ndarray:
-    return np.concatenate([extract(video[i : i + BATCH]) for i in range(0, len(video), BATCH)])
+    return np.concatenate([extract(video[i : i + BATCH_SIZE]) for i in range(0, len(video), BATCH_SIZE)])
 
 
 def load_plugin(dimension: str, spec: str) -> Measure:

@@ -22,7 +22,7 @@ from physplan_models.encoders import Encoders
 from physplan_models.families.family import META, Family
 from physplan_models.families.ltx import LTX, LTXCodec
 
-TOKENS = 1024  # of the text
+TEXT_TOKENS = 1024  # of the text
 
 
 class LTX2Codec(LTXCodec):
@@ -71,7 +71,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
                 run.prompt,
                 run.negative_prompt,
                 run.guided,
-                max_sequence_length=TOKENS,
+                max_sequence_length=TEXT_TOKENS,
                 device=encoders.device,
             )
             told, heard, mask = pipe.connectors(
@@ -96,11 +96,11 @@ def blank_words(pipe: Any) -> EncodeWords:
     captions = (config.caption_channels,) * 2 if config.use_prompt_embeddings else (wide, narrow)
 
     def encode(run: Request) -> dict[str, Any]:
-        text, heard = (torch.empty(run.branches, TOKENS, width, device=META) for width in captions)
+        text, heard = (torch.empty(run.branches, TEXT_TOKENS, width, device=META) for width in captions)
         return {
             "text": text,
             "heard": heard,
-            "mask": torch.empty(run.branches, TOKENS, device=META),
+            "mask": torch.empty(run.branches, TEXT_TOKENS, device=META),
             "crf": 0,
         }
 

@@ -29,7 +29,7 @@ from physplan_models.servers.protocol import Dialect, Status
 ID = re.compile(r"[A-Za-z0-9_.:=/-]{1,300}")
 FIRST_WAIT, LONGEST_WAIT = 0.1, 10.0  # seconds between looks at a job
 MOST_FAULTS = 8  # in a row, while a job is looked at
-ASK = 60.0  # seconds of one exchange
+EXCHANGE_TIMEOUT = 60.0  # seconds of one exchange
 MP4 = "video/mp4"
 OnStatus = Callable[[Status], None]
 
@@ -66,7 +66,7 @@ class VideoServerClient:
         started = time.monotonic()
         stored = self._stored(key)
         if stored is None:
-            answer = self._transport.post(self._dialect.submit(request), timeout=ASK)
+            answer = self._transport.post(self._dialect.submit(request), timeout=EXCHANGE_TIMEOUT)
             id = self._dialect.job_id(answer)
             if not ID.fullmatch(id) or ".." in id:
                 raise CallFault("The video server's answer names no job: check video.dialect.", billable=True)
@@ -89,7 +89,7 @@ class VideoServerClient:
         wait, faults = FIRST_WAIT, 0
         while True:
             try:
-                status = self._dialect.status(self._transport.get(self._job(id), timeout=ASK))
+                status = self._dialect.status(self._transport.get(self._job(id), timeout=EXCHANGE_TIMEOUT))
                 faults = 0
             except CallFault as fault:
                 status, faults = None, faults + 1

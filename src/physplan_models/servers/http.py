@@ -21,7 +21,7 @@ from physplan_models.servers.protocol import HttpRequest
 
 MOST_JSON = 4_000_000
 MOST_VIDEO = 90_000_000  # bytes; the answer store takes 100 MB
-REDIRECTS = 3  # within the same host, of a download
+MAX_REDIRECTS = 3  # within the same host, of a download
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Transport:
     def download(self, path: str, *, timeout: float) -> bytes:
         """A redirect is followed within the same host alone: the key would go along."""
         url = path if path.startswith(("http://", "https://")) else self.url + path
-        for _ in range(REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             self._require_own(url)
             answer = self._send("GET", url, timeout, limit=MOST_VIDEO)
             if not 300 <= answer.status < 400:

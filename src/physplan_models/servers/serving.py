@@ -40,7 +40,7 @@ from physplan_models.servers.retiming import cut, retime
 ABILITIES, JOBS = "video-server.json", "video-jobs"
 MASK_CELL = 16  # pixels of the run's frame in a value of the noise mask
 MOST_MASK = 8 * 2**20  # bytes, vLLM-Omni's limit
-WORKING = 15.0  # seconds more than the client's own limit, for its last words
+EXTRA_SECONDS = 15.0  # seconds more than the client's own limit, for its last words
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -271,6 +271,8 @@ def _gateway(run: Run, client: Client, abilities: Abilities) -> Gateway:
         budget=wanted.budget,
         total_budget=wanted.total_budget,
         total_ledger=wanted.total_ledger,
-        policy=CallPolicy(timeout=run.config.video.time_limit + WORKING, attempts=wanted.attempts, at_once=1),
+        policy=CallPolicy(
+            timeout=run.config.video.time_limit + EXTRA_SECONDS, attempts=wanted.attempts, at_once=1
+        ),
     )
     return gateway_of(client, settings, prices=replace(table, models=priced))

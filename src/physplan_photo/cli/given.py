@@ -11,8 +11,8 @@ from physplan.errors import PhysPlanError
 from physplan_photo.grammar.clauses import Noun, is_ground, nouns
 from physplan_photo.objects import Asked, Box, check_inside, parse_objects
 
-STEP = 16
-WIDTH = 704
+SIZE_STEP = 16
+DEFAULT_WIDTH = 704
 LEAST, MOST = 256, 4096
 
 
@@ -26,7 +26,9 @@ def frame_size(picture: tuple[int, int], width: int) -> tuple[int, int]:
         raise PhysPlanError(
             f"A photograph of {across} x {down} pixels is too long and narrow: crop it first."
         )
-    return max(STEP, STEP * round(size[0] / STEP)), max(STEP, STEP * round(size[1] / STEP))
+    return max(SIZE_STEP, SIZE_STEP * round(size[0] / SIZE_STEP)), max(
+        SIZE_STEP, SIZE_STEP * round(size[1] / SIZE_STEP)
+    )
 
 
 def object_options(args: argparse.Namespace, picture: Image.Image, size: tuple[int, int]) -> dict[str, Any]:

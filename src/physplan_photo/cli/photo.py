@@ -27,8 +27,8 @@ examples:
 
 The verbs are in docs/photo.md. A run that was stopped goes on with the same command.
 """
-WIDTH = 704
-STEP = 16  # sizes are multiples of it, for the video models that may take the run further
+DEFAULT_WIDTH = 704
+SIZE_STEP = 16  # sizes are multiples of it, for the video models that may take the run further
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -53,7 +53,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="the run's folder (default: runs/PICTURE-PROMPT)"
     )
-    parser.add_argument("--width", type=int, default=WIDTH, metavar="N", help="of the video (default: 704)")
+    parser.add_argument(
+        "--width", type=int, default=DEFAULT_WIDTH, metavar="N", help="of the video (default: 704)"
+    )
     parser.add_argument("--seconds", type=float, default=2.0, metavar="S", help="of the video (default: 2)")
     parser.add_argument("--plan", metavar="FILE", help="use this plan instead of the sentence's verbs")
     parser.add_argument(

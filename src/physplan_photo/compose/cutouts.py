@@ -13,11 +13,11 @@ from scipy import ndimage
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-PAD = 0.3  # of the box on each side: room for what bends, splits or spreads
-BAND = 0.004  # of the height: half the width of the edge that is matted
+BOX_PADDING = 0.3  # of the box on each side: room for what bends, splits or spreads
+MATTED_EDGE = 0.004  # of the height: half the width of the edge that is matted
 FRINGES = (0.011, 0.016, 0.022, 0.03, 0.038)  # of the height: reaches of a rim, from a hard edge to fur
-OVAL = 0.88  # of the union: what an outline shares with its ellipse
-APART = 0.08  # object and background must differ so much for their mixture to be measured
+MIN_ELLIPSE_IOU = 0.88  # of the union: what an outline shares with its ellipse
+MIN_COLOUR_DISTANCE = 0.08  # object and background must differ so much for their mixture to be measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,10 +66,10 @@ def fringe(image: Array, mask: Array) -> float:
 def cut_out(image: Array, mask: Array, plate: Array) -> Cutout:
     """The object of `mask` [H, W]; `plate` is the picture without it."""
     left, top, right, bottom = box_of(mask)
-    x, y = round(PAD * (right - left)) + 8, round(PAD * (bottom - top)) + 8
+    x, y = round(BOX_PADDING * (right - left)) + 8, round(BOX_PADDING * (bottom - top)) + 8
     window = (top - y, bottom + y, left - x, right + x)
     own, inside, behind = _crop(image, window), _crop(mask, window), _crop(plate, window)
-    colour, alpha = matte(own, inside, behind, max(1.0, BAND * len(image)))
+    colour, alpha = matte(own, inside, behind, max(1.0, MATTED_EDGE * len(image)))
     return Cutout(
         colour=colour,
         alpha=alpha,
@@ -103,7 +103,7 @@ def matte(image: Array, mask: Array, behind: Array, band: float) -> tuple[Array,
     across = own - behind
     length = (across**2).sum(-1)
     measured = np.clip(((image - behind) * across).sum(-1) / np.maximum(length, 1e-6), 0, 1)
-    sure = np.clip(np.sqrt(length) / APART - 1, 0, 1) * 0.7
+    sure = np.clip(np.sqrt(length) / MIN_COLOUR_DISTANCE - 1, 0, 1) * 0.7
     alpha = np.where(
         np.abs(within) <= band + 0.5, soft * (1 - sure) + np.minimum(soft * 1.4, measured) * sure, soft
     )
@@ -155,7 +155,7 @@ def oval_of(mask: Array) -> Array | None:
     away = np.einsum("kij,kl,lij->ij", *(lambda d: (d, np.linalg.inv(spread), d))(
         np.stack([across - xs.mean(), down - ys.mean()])))  # fmt: skip
     ellipse = away <= 1
-    return found if (ellipse & mask).sum() > OVAL * (ellipse | mask).sum() else None
+    return found if (ellipse & mask).sum() > MIN_ELLIPSE_IOU * (ellipse | mask).sum() else None
 
 
 def premultiplied(cut: Cutout, opacity: float = 1.0) -> Array:

@@ -23,8 +23,8 @@ from physplan.sketch import Sketch
 from physplan_photo.compose.config import ComposeConfig
 from physplan_photo.compose.render import Renderer
 
-DIFFERS = 0.02
-KEPT = 2
+MIN_DIFFERENCE = 0.02
+KEPT_PLATES = 2
 _renderers: OrderedDict[str, Renderer] = OrderedDict()
 
 
@@ -40,7 +40,7 @@ def renderer_of(chain: EventChain, first: KeyframeEvidence, config: ComposeConfi
     if key not in _renderers:
         seed = zlib.crc32(chain.prompt.encode())
         _renderers[key] = Renderer(chain=chain, image=image, masks=masks, seed=seed, config=config)
-        while len(_renderers) > KEPT:
+        while len(_renderers) > KEPT_PLATES:
             _renderers.popitem(last=False)
     return _renderers[key]
 
@@ -85,7 +85,7 @@ def make_photo_sketch(chain: EventChain, evidence: Evidence, **settings: Any) ->
     for number in range(chain.num_frames):
         image = renderer.frame(number).image
         frames[number] = torch.from_numpy(image).permute(2, 0, 1)
-        masks[number, 0] = torch.from_numpy(np.abs(image - renderer.image).max(-1) > DIFFERS)
+        masks[number, 0] = torch.from_numpy(np.abs(image - renderer.image).max(-1) > MIN_DIFFERENCE)
     acting = {*renderer.tracks, *renderer.emitters}
     still = [
         m for id, m in evidence.first.masks.items() if id not in acting and float(m.float().mean()) < 0.3

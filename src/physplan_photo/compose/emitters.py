@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from physplan_photo.compose.render import Renderer
 
 HERE = Way(start=(0.0, 0.0), end=(0.0, 0.0))
-ENDS = 0.35  # seconds in which a source that is gone gives off no more
+FADE_SECONDS = 0.35  # seconds in which a source that is gone gives off no more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -26,7 +26,7 @@ COLOURS: dict[str, tuple[float, float, float]] = {
     "gold": (0.83, 0.64, 0.18), "silver": (0.75, 0.76, 0.78), "turquoise": (0.15, 0.68, 0.68),
 }  # fmt: skip
 
-VIVID = 0.78  # share of the named colour; the rest is the object's own, so that its parts stay apart
+COLOUR_SHARE = 0.78  # share of the named colour; the rest is the object's own, so that its parts stay apart
 
 
 def _mixed(cut: Cutout, colour: Array, weight: Array | float) -> Cutout:
@@ -47,7 +47,7 @@ def recoloured(target: tuple[float, float, float]) -> Look:
         own = float((lab[..., 0] * cut.alpha).sum() / max(float(cut.alpha.sum()), 1.0))
         lab[..., 0] = np.clip(lab[..., 0] + 0.7 * (wanted[0] - own), 0, 100)
         shade = np.clip(lab[..., 0:1] / 60, 0.25, 1.1)
-        lab[..., 1:] = VIVID * wanted[1:] * shade + (1 - VIVID) * 0.5 * lab[..., 1:]
+        lab[..., 1:] = COLOUR_SHARE * wanted[1:] * shade + (1 - COLOUR_SHARE) * 0.5 * lab[..., 1:]
         return _mixed(cut, cv2.cvtColor(lab, cv2.COLOR_LAB2RGB), amount)
 
     return look

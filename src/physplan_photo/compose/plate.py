@@ -13,7 +13,7 @@ from physplan_photo.background import FILE, complete_background
 from physplan_photo.compose.cutouts import Array
 from physplan_photo.weights import have
 
-KEPT = 4
+KEPT_PLATES = 4
 FALLBACK = (
     "the background is filled in by OpenCV, because MI-GAN's weights are missing: "
     "run `physplan models get photo`"
@@ -33,7 +33,7 @@ def background(image: Array, hole: Array) -> tuple[Array, str]:
     if key not in _known:
         picture = Image.fromarray(np.round(image * 255).astype(np.uint8))
         _known[key] = np.asarray(complete_background(picture, hole), np.float32) / 255
-        while len(_known) > KEPT:
+        while len(_known) > KEPT_PLATES:
             _known.popitem(last=False)
     return _joined(image, _known[key], hole), ""
 

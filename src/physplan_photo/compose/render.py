@@ -33,10 +33,10 @@ from physplan_photo.compose.shadow import Shadow, grounded, grown, measured_regi
 from physplan_photo.compose.ways import State, Track, copied, tracks
 from physplan_photo.effects import material_of
 
-GROUND = 0.3  # of the picture: a larger object is ground, which nothing is drawn behind
-PENUMBRA = 0.015  # of the height: the soft edge of a shadow
+GROUND_AREA = 0.3  # of the picture: a larger object is ground, which nothing is drawn behind
+PENUMBRA_WIDTH = 0.015  # of the height: the soft edge of a shadow
 ROLLING = ("ball", "wheel", "marble", "orange", "apple", "tyre", "tire", "barrel", "coin")
-NEAREST = 1.5  # pixels of travel that motion blur resolves
+BLUR_STEP = 1.5  # pixels of travel that motion blur resolves
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -80,7 +80,7 @@ class Renderer:
         self._add_spawned()
 
     def _others(self, id: str) -> Array:
-        others = [m for other, m in self.masks.items() if other != id and m.mean() < GROUND]
+        others = [m for other, m in self.masks.items() if other != id and m.mean() < GROUND_AREA]
         return np.any(others, axis=0) if others else np.zeros_like(self.masks[id])
 
     def _shadow_region(self, id: str) -> Array | None:
@@ -93,7 +93,7 @@ class Renderer:
         height = len(self.image)
         mask = grown(self.masks[id], max(2, round(fringe(self.image, self.masks[id]) * height)))
         if region is not None:
-            mask = mask | grown(region, max(2, round(PENUMBRA * height)))
+            mask = mask | grown(region, max(2, round(PENUMBRA_WIDTH * height)))
         return mask & ~self._others(id)
 
     def _stands(self, id: str, region: Array | None) -> bool:
@@ -156,7 +156,7 @@ class Renderer:
         nearness = {
             id: box_of(mask)[3] / height
             for id, mask in self.masks.items()
-            if (mask.any() and mask.mean() < GROUND) or id in self.tracks
+            if (mask.any() and mask.mean() < GROUND_AREA) or id in self.tracks
         }
         nearness |= {id: track.box[3] for id, track in self.tracks.items() if id not in nearness}
         order = list(drawing_order(nearness, (), self.chain.graphs[event + 1]))
@@ -239,7 +239,7 @@ class Renderer:
             math.dist(before.place, after.place) * height
             + math.radians(abs(after.angle - before.angle)) * max(cut.size) / 2
         )
-        count = min(9, max(1, math.ceil(travelled / NEAREST))) if half else 1
+        count = min(9, max(1, math.ceil(travelled / BLUR_STEP))) if half else 1
         done = []
         for k in range(count):
             at = number + (2 * (k + 0.5) / count - 1) * half if count > 1 else number

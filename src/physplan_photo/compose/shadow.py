@@ -10,14 +10,14 @@ from scipy import ndimage
 
 from physplan_photo.compose.cutouts import Array, box_of
 
-REACH = 0.4  # of the object's larger side: how far beside it a shadow is looked for
-LOW = 0.35  # of its height, from its foot: where a soft shadow counts
+SHADOW_REACH = 0.4  # of the object's larger side: how far beside it a shadow is looked for
+SOFT_SHADOW_HEIGHT = 0.35  # of its height, from its foot: where a soft shadow counts
 DARKER, DEEP, DARKEST = 0.9, 0.72, 0.04  # of the ground's brightness
-LIGHTEST = 0.12  # what a shadow leaves of the ground's brightness at least
-HUE = 0.05  # of a channel's share: what a shadow's hue may differ from the ground's
-GAP = 0.015  # of the height: bright seams between an object and its shadow are closed
-UNEVEN = 0.17  # spread of the share within a shadow: more of it is a thing or a pattern
-LIFTED = 0.12  # heights of the frame above the ground at which it is gone
+MIN_REMAINING_LIGHT = 0.12  # what a shadow leaves of the ground's brightness at least
+HUE_TOLERANCE = 0.05  # of a channel's share: what a shadow's hue may differ from the ground's
+SEAM_WIDTH = 0.015  # of the height: bright seams between an object and its shadow are closed
+MAX_SPREAD = 0.17  # spread of the share within a shadow: more of it is a thing or a pattern
+NO_SHADOW_HEIGHT = 0.12  # heights of the frame above the ground at which it is gone
 LEAST, MOST = 0.02, 0.9  # of the object's area
 
 
@@ -50,23 +50,23 @@ def measured_region(image: Array, mask: Array, others: Array) -> Array | None:
     Beside its lower part a soft one counts; elsewhere only a deep, even one in the ground's own hue.
     """
     left, top, right, bottom = box_of(mask)
-    reach = max(4, round(REACH * max(right - left, bottom - top)))
+    reach = max(4, round(SHADOW_REACH * max(right - left, bottom - top)))
     near = grown(mask, reach) & ~mask & ~others
     ring = grown(near, reach) & ~mask & ~others & ~near
     if near.sum() < 50 or ring.sum() < 50:
         return None
     share = light_share(image, ring)
     low = near.copy()
-    low[: round(bottom - LOW * (bottom - top))] = False
+    low[: round(bottom - SOFT_SHADOW_HEIGHT * (bottom - top))] = False
     soft = low & (share < DARKER) & (share > DARKEST)
     deep = near & (share < DEEP) & (share > DARKEST) & _same_hue(image, ring)
     found = [part for part in (_touching(soft, mask, low), _touching(deep, mask, near)) if part is not None]
-    found = [part for part in found if share[part].std() < UNEVEN]
+    found = [part for part in found if share[part].std() < MAX_SPREAD]
     if not found:
         return None
     # What lies between the shadow and the object, and its pinholes, belong to it.
     whole = np.any(found, axis=0)
-    reach = max(3, round(GAP * len(image)))
+    reach = max(3, round(SEAM_WIDTH * len(image)))
     wide = np.pad(whole | mask, reach, mode="edge").astype(np.uint8)
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1, 2 * reach + 1))
     closed = cv2.morphologyEx(wide, cv2.MORPH_CLOSE, kernel)[reach:-reach, reach:-reach] > 0
@@ -93,7 +93,7 @@ def _same_hue(image: Array, ring: Array) -> Array:
     """Whether a pixel has the ground's hue, or is too dark to have one."""
     smooth = cv2.GaussianBlur(image, (0, 0), 2)
     hue = smooth / np.maximum(smooth.sum(-1, keepdims=True), 0.02)
-    return (np.abs(hue - np.median(hue[ring], 0)).max(-1) < HUE) | (smooth.mean(-1) < 0.12)
+    return (np.abs(hue - np.median(hue[ring], 0)).max(-1) < HUE_TOLERANCE) | (smooth.mean(-1) < 0.12)
 
 
 def _touching(dark: Array, mask: Array, within: Array) -> Array | None:
@@ -115,13 +115,13 @@ def shadow_of(image: Array, mask: Array, others: Array, region: Array | None) ->
     """Smooth, as dark as the photograph's inside `region`, else a soft ellipse under the object's foot."""
     if region is None:
         return _default(mask)
-    reach = max(4, round(REACH * max(np.ptp(np.nonzero(mask), axis=1))))
+    reach = max(4, round(SHADOW_REACH * max(np.ptp(np.nonzero(mask), axis=1))))
     ring = grown(region | mask, reach) & ~mask & ~others & ~region
     if ring.sum() < 50:
         return _default(mask)
     sigma = max(2.0, 0.012 * len(image))
     weight = region.astype(np.float32)
-    depth = np.clip(1 - light_share(image, ring), 0, 1 - LIGHTEST) * weight
+    depth = np.clip(1 - light_share(image, ring), 0, 1 - MIN_REMAINING_LIGHT) * weight
     # It continues under the object's edge, so that no light shows between them.
     spread = cv2.GaussianBlur(depth, (0, 0), sigma) / np.maximum(
         cv2.GaussianBlur(weight, (0, 0), sigma), 1e-3
@@ -153,5 +153,5 @@ def _default(mask: Array) -> Shadow:
 
 def grounded(y: float, start: float, end: float, height: int) -> float:
     """How plain the shadow is while an object's foot is at `y`: whole on the ground, gone in the air."""
-    lift = min(abs(y - start), abs(y - end)) / (LIFTED * height)
+    lift = min(abs(y - start), abs(y - end)) / (NO_SHADOW_HEIGHT * height)
     return max(0.0, 1 - lift)

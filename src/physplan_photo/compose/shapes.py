@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from physplan_photo.compose.cutouts import Array, Cutout
 from physplan_photo.effects.noise import fitted
 
-PIECES = 13
+PIECE_COUNT = 13
 
 
 def _box(cut: Cutout) -> tuple[float, float, float, float]:
@@ -41,7 +41,7 @@ def _pieces(
     """Voronoi labels [h, w], how near each pixel is to a border between pieces, and the sites."""
     random = np.random.default_rng(seed)
     left, top, wide, tall = box
-    sites = np.stack([left + wide * random.random(PIECES), top + tall * random.random(PIECES)], 1)
+    sites = np.stack([left + wide * random.random(PIECE_COUNT), top + tall * random.random(PIECE_COUNT)], 1)
     ys, xs = np.mgrid[0:height, 0:width]
     wobble = 0.05 * max(wide, tall) * (fitted(seed % 997 + 1, (height, width), 5) - 0.5)
     distance, label = cKDTree(sites).query(np.stack([xs + wobble, ys - wobble], -1).reshape(-1, 2), k=2)

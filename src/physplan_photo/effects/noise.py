@@ -9,15 +9,15 @@ import cv2
 import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
-SIDE = 256
+TILE_SIDE = 256
 
 
 @lru_cache(maxsize=16)
 def clouds(seed: int, slope: float = 1.6) -> Array:
     """[256, 256] in [0, 1], tiling: white noise with a spectrum that falls with the power `slope`."""
     random = np.random.default_rng(seed)
-    spectrum = np.fft.fft2(random.normal(size=(SIDE, SIDE)))
-    across = np.fft.fftfreq(SIDE)
+    spectrum = np.fft.fft2(random.normal(size=(TILE_SIDE, TILE_SIDE)))
+    across = np.fft.fftfreq(TILE_SIDE)
     frequency = np.hypot(across[:, None], across[None])
     frequency[0, 0] = 1
     values = np.fft.ifft2(spectrum / frequency**slope).real
@@ -29,8 +29,8 @@ def read(noise: Array, x: Array, y: Array) -> Array:
     """Noise at coordinates in tiles, wrapped."""
     return cv2.remap(
         noise,
-        np.mod(x * SIDE, SIDE).astype(np.float32),
-        np.mod(y * SIDE, SIDE).astype(np.float32),
+        np.mod(x * TILE_SIDE, TILE_SIDE).astype(np.float32),
+        np.mod(y * TILE_SIDE, TILE_SIDE).astype(np.float32),
         cv2.INTER_LINEAR,
         borderMode=cv2.BORDER_WRAP,
     )

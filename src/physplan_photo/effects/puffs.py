@@ -12,8 +12,8 @@ import numpy as np
 from physplan_photo.effects.noise import Array, clouds
 
 Where = Callable[[float], tuple[float, float, float]]  # of a time in seconds: x, y, half width in pixels
-TEXTURES = 8
-SIDE = 96
+TEXTURE_COUNT = 8
+TEXTURE_SIDE = 96
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +61,11 @@ EXHAUST = Puffs(
 
 @lru_cache(maxsize=8)
 def _textures(seed: int) -> tuple[Array, ...]:
-    ys, xs = np.mgrid[-1 : 1 : SIDE * 1j, -1 : 1 : SIDE * 1j].astype(np.float32)
+    ys, xs = np.mgrid[-1 : 1 : TEXTURE_SIDE * 1j, -1 : 1 : TEXTURE_SIDE * 1j].astype(np.float32)
     away = np.hypot(xs, ys)
     made = []
-    for k in range(TEXTURES):
-        noise = np.roll(clouds(seed + 7, 1.7), (37 * k, 91 * k), (0, 1))[:SIDE, :SIDE]
+    for k in range(TEXTURE_COUNT):
+        noise = np.roll(clouds(seed + 7, 1.7), (37 * k, 91 * k), (0, 1))[:TEXTURE_SIDE, :TEXTURE_SIDE]
         body = np.clip(1.15 - away - 0.75 * (noise - 0.35), 0, 1)
         edge = np.clip((1 - away) * 3, 0, 1)
         made.append((body * body * (3 - 2 * body) * edge).astype(np.float32))
@@ -99,7 +99,9 @@ def draw_puffs(
         )
         radius = height * (kind.start * (0.7 + 0.6 * u[4]) + kind.grow * age)
         fade = min(1.0, 5 * age) * (1 - age / kind.life) ** 1.3
-        _puff(canvas, covered, textures[k % TEXTURES], (x, y, radius), kind, kind.opacity * fade * strength)
+        _puff(
+            canvas, covered, textures[k % TEXTURE_COUNT], (x, y, radius), kind, kind.opacity * fade * strength
+        )
     return covered
 
 

@@ -8,11 +8,11 @@ from physplan.errors import PhysPlanError
 from physplan.graph import Consume, Link, motion
 from physplan_photo.grammar import collisions, looks
 from physplan_photo.grammar.clauses import Clause
-from physplan_photo.grammar.scene import MARGIN, Event, Scene, Update
+from physplan_photo.grammar.scene import FRAME_MARGIN, Event, Scene, Update
 
 Action = Callable[[Scene, Event, Clause, str], None]
-RISE = 0.4  # heights of the frame, where there is room
-STRIDE = 0.45
+RISE_HEIGHT = 0.4  # heights of the frame, where there is room
+STRIDE_LENGTH = 0.45
 LAWS = {"slide": "decelerating", "glide": "decelerating"}  # by the verb's first form; the rest is linear
 
 
@@ -53,11 +53,11 @@ def rise(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     box = scene.box(id)
     driven = "rocket" in scene.graph.node(id).category or clause.said.split()[0] in ("launches", "blasts")
     if clause.leaves:  # with the flame below it
-        far = box.bottom + MARGIN + (max(2.1 * box.width, 0.2) if driven else 0.0)
+        far = box.bottom + FRAME_MARGIN + (max(2.1 * box.width, 0.2) if driven else 0.0)
         leave(scene, event, id, "accelerating", (0.0, -far))
     else:
-        room = box.top - MARGIN
-        far = min(room, RISE) if room > 0.15 else min(RISE, box.height * 0.6)
+        room = box.top - FRAME_MARGIN
+        far = min(room, RISE_HEIGHT) if room > 0.15 else min(RISE_HEIGHT, box.height * 0.6)
         event.change(
             id, "higher up", "lift carries it up against gravity",
             *scene.let_go(id), Update(id, "configuration", "raised above its place"),
@@ -80,11 +80,11 @@ def move(scene: Scene, event: Event, clause: Clause, id: str) -> None:
         return
     left = clause.direction == "left" or (not clause.direction and _nearer_left(scene, id))
     if clause.leaves:
-        far = -(box.right + MARGIN) if left else scene.width - box.left + MARGIN
+        far = -(box.right + FRAME_MARGIN) if left else scene.width - box.left + FRAME_MARGIN
         leave(scene, event, id, "accelerating", (far, 0.0), speed=0.35)
         return
-    room = box.left - MARGIN if left else scene.width - MARGIN - box.right
-    far = min(max(room, 0.12), STRIDE)
+    room = box.left - FRAME_MARGIN if left else scene.width - FRAME_MARGIN - box.right
+    far = min(max(room, 0.12), STRIDE_LENGTH)
     side = "left" if left else "right"
     besides = next((a for a, r in scene.holders(id) if r == "support"), None)  # it stays on its ground
     event.change(
@@ -102,7 +102,7 @@ def roll(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     box = scene.box(id)
     if clause.leaves:
         left = clause.direction == "left" or (not clause.direction and _nearer_left(scene, id))
-        far = -(box.right + MARGIN) if left else scene.width - box.left + MARGIN
+        far = -(box.right + FRAME_MARGIN) if left else scene.width - box.left + FRAME_MARGIN
         leave(scene, event, id, "roll", (far, 0.0))
     else:
         move(scene, event, clause, id)
@@ -148,7 +148,7 @@ def jump(scene: Scene, event: Event, clause: Clause, id: str) -> None:
         )
         return
     far = {"left": -0.3, "right": 0.3}.get(clause.direction, 0.0)
-    up = min(max(box.top - MARGIN, 0.06), 0.22)
+    up = min(max(box.top - FRAME_MARGIN, 0.06), 0.22)
     path = tuple(
         (round(u / 24, 5), round(far * u / 24, 5), round(-4 * up * (u / 24) * (1 - u / 24), 5), 0.0)
         for u in range(25)
@@ -161,7 +161,7 @@ def jump(scene: Scene, event: Event, clause: Clause, id: str) -> None:
 
 def drift(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     box = scene.box(id)
-    y = 1.0 - MARGIN
+    y = 1.0 - FRAME_MARGIN
     links = []
     if clause.target is not None:
         target = scene.find(clause.target)

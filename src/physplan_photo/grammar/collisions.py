@@ -10,13 +10,13 @@ import math
 
 from physplan.graph import Consume, Link, Motion, motion
 from physplan_photo.grammar.clauses import Clause
-from physplan_photo.grammar.scene import MARGIN, Event, Scene, Update
+from physplan_photo.grammar.scene import FRAME_MARGIN, Event, Scene, Update
 from physplan_photo.graph.layout import extent_of
 from physplan_photo.simulate.bodies import GRAVITY, Body, Floor, Simulated, is_round, outline_of, simulate
 
-PUSH = 0.9  # heights of the frame a second
-BOUNCY = 0.7
-DULL = 0.12
+PUSH_SPEED = 0.9  # heights of the frame a second
+HIGH_BOUNCE = 0.7
+LOW_BOUNCE = 0.12
 
 
 def body_of(scene: Scene, id: str, **given: object) -> Body:
@@ -43,7 +43,7 @@ def fall(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     if there is not None and not there.left <= box.centre[0] <= there.right:  # it is not above its target
         onto(scene, event, clause, id)
         return
-    y = scene.surface(target, box.centre[0]) if target is not None else 1.0 - MARGIN
+    y = scene.surface(target, box.centre[0]) if target is not None else 1.0 - FRAME_MARGIN
     if y - box.bottom < 0.02:  # it is down already: it can only fall over
         if target is None and not clause.leaves and not scene.holders(id):
             tip(scene, event, clause, id)
@@ -51,7 +51,7 @@ def fall(scene: Scene, event: Event, clause: Clause, id: str) -> None:
         y = box.bottom + 0.1
     if clause.leaves:
         event.change(id, "out of the frame", "gravity pulls down what nothing holds", Consume(id))
-        event.motions[id] = motion(id, "accelerating", dx=0.0, dy=round(1.0 - box.top + MARGIN, 4))
+        event.motions[id] = motion(id, "accelerating", dx=0.0, dy=round(1.0 - box.top + FRAME_MARGIN, 4))
         return
     links = [Link(target, "support", id)] if target is not None else []
     event.change(
@@ -59,7 +59,7 @@ def fall(scene: Scene, event: Event, clause: Clause, id: str) -> None:
         *scene.let_go(id, target), *links, Update(id, "configuration", "fallen down"),
     )  # fmt: skip
     springy = clause.value == "bounce"
-    bodies = {id: body_of(scene, id, elasticity=BOUNCY if springy else DULL)}
+    bodies = {id: body_of(scene, id, elasticity=HIGH_BOUNCE if springy else LOW_BOUNCE)}
     made = simulate(bodies, floor=Floor(y=y))
     planned = motion(id, "bounce" if springy else "accelerating", dx=0.0, dy=round(y - box.bottom, 4))
     _take(scene, event, made, {id: planned}, made.touch(id, "floor"), "it does not come to rest there")
@@ -69,15 +69,15 @@ def fall(scene: Scene, event: Event, clause: Clause, id: str) -> None:
 def bounce(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     """Hops in its place, each lower than the one before."""
     box = scene.box(id)
-    up = min(max(box.top - MARGIN, 0.05), 0.2)
+    up = min(max(box.top - FRAME_MARGIN, 0.05), 0.2)
     path: list[tuple[float, float, float, float]] = [(0.0, 0.0, 0.0, 0.0)]
-    durations = [BOUNCY ** (k / 2) for k in range(4)]
+    durations = [HIGH_BOUNCE ** (k / 2) for k in range(4)]
     clock = 0.0
     for k, lasting in enumerate(durations):
         for step in range(1, 11):
             s = step / 10
             at = (clock + s * lasting) / sum(durations)
-            path.append((round(at, 5), 0.0, round(-up * BOUNCY**k * 4 * s * (1 - s), 5), 0.0))
+            path.append((round(at, 5), 0.0, round(-up * HIGH_BOUNCE**k * 4 * s * (1 - s), 5), 0.0))
         clock += lasting
     path[-1] = (1.0, 0.0, 0.0, 0.0)
     event.change(
@@ -125,10 +125,10 @@ def off_edge(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     ahead = abs(stop - box.centre[0])
     way = -1.0 if left else 1.0
     floor = Floor(y=box.bottom, left=stop if left else -4.0, right=8.0 if left else stop)
-    speed = max(PUSH, ahead * 1.2)
+    speed = max(PUSH_SPEED, ahead * 1.2)
     bodies = {id: body_of(scene, id, velocity=(way * speed, 0.0), friction=0.05, elasticity=0.0)}
     made = simulate(bodies, floor=floor, seconds=3.0)
-    path = _until_gone(made.paths[id], 1.0 - box.top + MARGIN, box, scene.width)
+    path = _until_gone(made.paths[id], 1.0 - box.top + FRAME_MARGIN, box, scene.width)
     gone = path[-1][2] > 0.1 or abs(path[-1][1]) > ahead
     event.change(
         id, "over the edge and gone", "without its ground it falls", Consume(id),
@@ -137,7 +137,7 @@ def off_edge(scene: Scene, event: Event, clause: Clause, id: str) -> None:
         id,
         "projectile",
         dx=round(way * (ahead + box.width), 4),
-        dy=round(1.0 - box.top + MARGIN, 4),
+        dy=round(1.0 - box.top + FRAME_MARGIN, 4),
         level=0.5,
     )
     made = Simulated(paths={id: path}, touching=made.touching, seconds=made.seconds)

@@ -8,7 +8,7 @@ from physplan.graph import Consume, Link, motion
 from physplan_photo.grammar.clauses import Clause
 from physplan_photo.grammar.scene import Event, Scene, Update
 
-STEPS = 36
+PATH_STEPS = 36
 
 
 def swing(scene: Scene, event: Event, clause: Clause, id: str) -> None:
@@ -16,8 +16,8 @@ def swing(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     box = scene.box(id)
     reach, widest = box.height / 2, 14.0
     path = []
-    for k in range(STEPS + 1):
-        u = k / STEPS
+    for k in range(PATH_STEPS + 1):
+        u = k / PATH_STEPS
         angle = widest * math.sin(2 * math.pi * 2.5 * u) * (1 - u) ** 0.6
         turned = math.radians(angle)
         path.append(
@@ -37,8 +37,8 @@ def swing(scene: Scene, event: Event, clause: Clause, id: str) -> None:
 
 def shake(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     path = []
-    for k in range(2 * STEPS + 1):
-        u = k / (2 * STEPS)
+    for k in range(2 * PATH_STEPS + 1):
+        u = k / (2 * PATH_STEPS)
         hard = math.sin(math.pi * u)
         path.append(
             (

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from physplan.perception import Segmenter
 
 GRAMMAR_VERSION = 1
-ACTING = 0.9  # of the video: the rest shows how it ends
+ACTING_SHARE = 0.9  # of the video: the rest shows how it ends
 
 Planned = tuple[tuple[PhysicalDelta, ...], tuple[Translation, ...], tuple[str, ...]]
 
@@ -127,7 +127,7 @@ def plan_sentence(prompt: str, graph: StateGraph, masks: Mapping[str, Mask], *, 
         events.append(event)
     whole = sum(event.weight for event in events)
     deltas = tuple(
-        PhysicalDelta(tuple(event.states.values()), round(ACTING * event.weight / whole, 4))
+        PhysicalDelta(tuple(event.states.values()), round(ACTING_SHARE * event.weight / whole, 4))
         for event in events
     )
     translations = tuple(

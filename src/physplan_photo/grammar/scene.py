@@ -23,7 +23,7 @@ from physplan.graph.moving import HOLDING
 from physplan_photo.grammar.clauses import Noun
 from physplan_photo.graph.layout import Extent, Mask, extent_of, surface_at
 
-MARGIN = 0.03  # heights of the frame kept free at its edge
+FRAME_MARGIN = 0.03  # heights of the frame kept free at its edge
 
 
 @dataclass(kw_only=True)
@@ -135,7 +135,7 @@ class Scene:
     def surface(self, target: str, x: float) -> float:
         """Where something lands on `target`; an unseen ground lies near the frame's lower edge."""
         if target not in self.masks or target not in self.boxes:
-            return 1.0 - MARGIN
+            return 1.0 - FRAME_MARGIN
         first = extent_of(self.masks[target])
         now = self.boxes[target]
         dx, dy = now.centre[0] - first.centre[0], now.bottom - first.bottom

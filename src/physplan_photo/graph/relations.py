@@ -12,11 +12,11 @@ from scipy import ndimage
 from physplan.graph import Edge, Node, StateGraph
 from physplan_photo.graph.layout import Extent, Mask, extent_of, foot_of
 
-TOUCHING = 0.015  # heights of the frame between things that touch
-NEAR = 0.12
-INSIDE = 0.6  # share of an object within another's outline
-STANDS = 0.35  # share of an object's foot with the other right below it
-APART = 0.3  # share of the smaller side by which two overlap and are still beside each other
+TOUCHING_GAP = 0.015  # heights of the frame between things that touch
+NEAR_DISTANCE = 0.12
+INSIDE_SHARE = 0.6  # share of an object within another's outline
+STANDING_SHARE = 0.35  # share of an object's foot with the other right below it
+MAX_BESIDE_OVERLAP = 0.3  # share of the smaller side by which two overlap and are still beside each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def relations(masks: Mapping[str, Mask]) -> tuple[Edge, ...]:
         if a < b and not joined:
             if (touched[a] & masks[b]).any():
                 edges.append(Edge(a, "contact", b))
-            elif _gap(boxes[a], boxes[b]) < NEAR:
+            elif _gap(boxes[a], boxes[b]) < NEAR_DISTANCE:
                 edges.append(Edge(a, "near", b))
         edges += _layout(a, b, boxes[a], boxes[b], joined)
     return tuple(edges)
@@ -73,16 +73,16 @@ def _holding(a: Mask, b: Mask, box_a: Extent, box_b: Extent) -> str | None:
     inside = float((a & b).sum() / b.sum())
     larger = a.sum() > 1.2 * b.sum()
     foot = foot_of(b)
-    below = np.roll(foot, max(1, round(TOUCHING * len(b))), axis=0)
-    below[: max(1, round(TOUCHING * len(b)))] = False
+    below = np.roll(foot, max(1, round(TOUCHING_GAP * len(b))), axis=0)
+    below[: max(1, round(TOUCHING_GAP * len(b)))] = False
     stands = float((below & a & ~b).sum() / max((below & ~b).sum(), 1))
-    if larger and box_a.bottom > box_b.bottom + TOUCHING:
+    if larger and box_a.bottom > box_b.bottom + TOUCHING_GAP:
         stands = max(stands, _surrounded(a, b, box_b))
-    if larger and inside > INSIDE:
+    if larger and inside > INSIDE_SHARE:
         flat = box_a.width > max(2.5 * box_b.width, 1.5 * box_a.height) and box_b.bottom < box_a.bottom
         return "support" if flat else "containment"
     lower = box_a.centre[1] > box_b.centre[1] or a.sum() > 3 * b.sum()
-    if stands > STANDS and lower:
+    if stands > STANDING_SHARE and lower:
         return "support"
     return None
 
@@ -99,9 +99,13 @@ def _layout(a: str, b: str, box_a: Extent, box_b: Extent, joined: bool) -> list[
     found = []
     across = min(box_a.right, box_b.right) - max(box_a.left, box_b.left)
     down = min(box_a.bottom, box_b.bottom) - max(box_a.top, box_b.top)
-    if box_a.centre[0] < box_b.centre[0] and across < APART * min(box_a.width, box_b.width):
+    if box_a.centre[0] < box_b.centre[0] and across < MAX_BESIDE_OVERLAP * min(box_a.width, box_b.width):
         found.append(Edge(a, "left of", b))
-    if box_a.centre[1] < box_b.centre[1] and down < APART * min(box_a.height, box_b.height) and across > 0:
+    if (
+        box_a.centre[1] < box_b.centre[1]
+        and down < MAX_BESIDE_OVERLAP * min(box_a.height, box_b.height)
+        and across > 0
+    ):
         found.append(Edge(a, "above", b))
     if not joined and across > 0 and down > 0 and box_a.bottom > box_b.bottom + 0.02:
         found.append(Edge(a, "in front of", b))
@@ -109,7 +113,7 @@ def _layout(a: str, b: str, box_a: Extent, box_b: Extent, joined: bool) -> list[
 
 
 def _grown(mask: Mask) -> Mask:
-    reach = max(1, round(TOUCHING * len(mask)))
+    reach = max(1, round(TOUCHING_GAP * len(mask)))
     return np.asarray(ndimage.maximum_filter(mask, 2 * reach + 1), dtype=bool)
 
 

@@ -28,7 +28,7 @@ from physplan_photo.mobile_sam.tiny_vit import TinyViT, fold_batch_norms
 from physplan_photo.objects import Box, Mask, Point
 
 SIDE, GRID = 1024, 64
-KEPT = 4  # encoded pictures that stay in memory, 4 MB each
+KEPT_PICTURES = 4  # encoded pictures that stay in memory, 4 MB each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +102,7 @@ class MobileSAM(nn.Module):
             padded = F.pad(pixels, (0, SIDE - fitted[0], 0, SIDE - fitted[1]))
             self._kept[key] = Encoded(self.image_encoder(padded), rgb.size, fitted)
         self._kept.move_to_end(key)
-        while len(self._kept) > KEPT:
+        while len(self._kept) > KEPT_PICTURES:
             self._kept.popitem(last=False)
         self._latest = picture, self._kept[key]
         return self._kept[key]

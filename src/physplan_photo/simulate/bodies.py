@@ -14,15 +14,15 @@ import numpy as np
 import pymunk
 from pymunk.autogeometry import to_convex_hull
 
-from physplan.graph.motion import FARTHEST, Path
+from physplan.graph.motion import MAX_DISTANCE, Path
 from physplan_photo.graph.layout import Mask
 
 GRAVITY = 2.6  # heights of the frame per second squared: slow enough to be watched
-STEP = 1 / 480
-SCALE = 100.0  # pymunk's tolerances are made for units of about a pixel
-SIMPLE = 0.004  # heights of the frame: outlines are simplified by this much
-TOUCH = 0.02
-LONGEST = 6.0  # seconds
+TIME_STEP = 1 / 480
+UNITS_PER_HEIGHT = 100.0  # pymunk's tolerances are made for units of about a pixel
+OUTLINE_TOLERANCE = 0.004  # heights of the frame: outlines are simplified by this much
+TOUCHING_GAP = 0.02
+MAX_SECONDS = 6.0  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def outline_of(mask: Mask) -> tuple[tuple[float, float], ...]:
         columns = np.flatnonzero(mask[y])
         points += [(float(columns[0]), float(y)), (float(columns[-1] + 1), float(y))]
         points += [(float(columns[0]), float(y + 1)), (float(columns[-1] + 1), float(y + 1))]
-    hull = to_convex_hull(points, SIMPLE * height)
+    hull = to_convex_hull(points, OUTLINE_TOLERANCE * height)
     return tuple((x / height, y / height) for x, y in hull)
 
 
@@ -84,13 +84,13 @@ def simulate(
     bodies: Mapping[str, Body],
     *,
     floor: Floor | None,
-    seconds: float = LONGEST,
+    seconds: float = MAX_SECONDS,
     samples: int = 48,
     gravity: float = GRAVITY,
 ) -> Simulated:
     """Let go until everything rests or `seconds` have passed. The same bodies give the same paths."""
     space = pymunk.Space()
-    space.gravity = (0.0, gravity * SCALE)
+    space.gravity = (0.0, gravity * UNITS_PER_HEIGHT)
     space.iterations = 30
     shapes: dict[str, pymunk.Shape] = {}
     made: dict[str, pymunk.Body] = {}
@@ -99,8 +99,8 @@ def simulate(
     if floor is not None:
         line = pymunk.Segment(
             space.static_body,
-            (floor.left * SCALE, floor.y * SCALE),
-            (floor.right * SCALE, floor.y * SCALE),
+            (floor.left * UNITS_PER_HEIGHT, floor.y * UNITS_PER_HEIGHT),
+            (floor.right * UNITS_PER_HEIGHT, floor.y * UNITS_PER_HEIGHT),
             0.0,
         )
         line.friction, line.elasticity = 0.8, 1.0
@@ -111,23 +111,23 @@ def simulate(
     states: list[dict[str, tuple[float, float, float]]] = []
     times: list[float] = []
     still = 0
-    for step in range(round(seconds / STEP)):
+    for step in range(round(seconds / TIME_STEP)):
         if step % 4 == 0:
             states.append({id: _state(made[id], starts[id]) for id in moving})
-            times.append(step * STEP)
-        space.step(STEP)
+            times.append(step * TIME_STEP)
+        space.step(TIME_STEP)
         rests = all(_rests(made[id]) or _away(states[-1][id]) for id in moving)
         still = still + 1 if rests else 0
-        if still > 0.15 / STEP:
+        if still > 0.15 / TIME_STEP:
             break
     states.append({id: _state(made[id], starts[id]) for id in moving})
-    times.append(times[-1] + STEP)
+    times.append(times[-1] + TIME_STEP)
     paths = {id: _path([state[id] for state in states], times, samples) for id in moving}
     return Simulated(paths=paths, touching=_touching(shapes), seconds=times[-1])
 
 
 def _added(space: pymunk.Space, body: Body) -> tuple[pymunk.Shape, pymunk.Body]:
-    points = [(x * SCALE, y * SCALE) for x, y in body.outline]
+    points = [(x * UNITS_PER_HEIGHT, y * UNITS_PER_HEIGHT) for x, y in body.outline]
     xs, ys = [x for x, _ in points], [y for _, y in points]
     middle = ((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2)
     local = [(x - middle[0], y - middle[1]) for x, y in points]
@@ -147,7 +147,7 @@ def _added(space: pymunk.Space, body: Body) -> tuple[pymunk.Shape, pymunk.Body]:
     if body.round and not body.moves:
         made.body_type = pymunk.Body.STATIC
     made.position = middle
-    made.velocity = (body.velocity[0] * SCALE, body.velocity[1] * SCALE)
+    made.velocity = (body.velocity[0] * UNITS_PER_HEIGHT, body.velocity[1] * UNITS_PER_HEIGHT)
     made.angular_velocity = math.radians(body.spin)
     shape.elasticity, shape.friction = body.elasticity, body.friction
     space.add(made, shape)
@@ -156,15 +156,15 @@ def _added(space: pymunk.Space, body: Body) -> tuple[pymunk.Shape, pymunk.Body]:
 
 def _state(body: pymunk.Body, start: Sequence[float]) -> tuple[float, float, float]:
     x, y = body.position
-    return (x - start[0]) / SCALE, (y - start[1]) / SCALE, math.degrees(body.angle)
+    return (x - start[0]) / UNITS_PER_HEIGHT, (y - start[1]) / UNITS_PER_HEIGHT, math.degrees(body.angle)
 
 
 def _rests(body: pymunk.Body) -> bool:
-    return bool(body.velocity.length < 0.012 * SCALE and abs(body.angular_velocity) < 0.06)
+    return bool(body.velocity.length < 0.012 * UNITS_PER_HEIGHT and abs(body.angular_velocity) < 0.06)
 
 
 def _away(state: tuple[float, float, float]) -> bool:
-    return max(abs(state[0]), abs(state[1])) > FARTHEST * 0.6
+    return max(abs(state[0]), abs(state[1])) > MAX_DISTANCE * 0.6
 
 
 def _touching(shapes: Mapping[str, pymunk.Shape]) -> frozenset[frozenset[str]]:
@@ -184,14 +184,14 @@ def _close(a: pymunk.Shape, b: pymunk.Shape) -> bool:
     one, two = a.bb, b.bb
     across = max(one.left - two.right, two.left - one.right)
     down = max(one.bottom - two.top, two.bottom - one.top)
-    return max(across, down) < TOUCH * SCALE
+    return max(across, down) < TOUCHING_GAP * UNITS_PER_HEIGHT
 
 
 def _path(states: Sequence[tuple[float, float, float]], times: Sequence[float], samples: int) -> Path:
     """Evenly sampled, from the time 0 to 1; what goes too far stays at the limit."""
     wanted = np.linspace(0.0, times[-1], samples + 1)
     columns = [np.interp(wanted, times, [state[k] for state in states]) for k in range(3)]
-    limit = FARTHEST
+    limit = MAX_DISTANCE
     return tuple(
         (
             round(i / samples, 5),

@@ -24,7 +24,7 @@ Array = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 LEVELS = (0, 1, 2, 3, 4)
-SHIFT = 0.02  # of the picture's side, per level above 1
+SHIFT_PER_LEVEL = 0.02  # of the picture's side, per level above 1
 INVENTED = ("apple", "cup", "ball", "bottle")
 
 
@@ -52,7 +52,13 @@ def _displaced(image: Array, strength: int, rng: np.random.Generator) -> Array:
     """Shifted as a whole, and, beyond the first strength, wavy; with softer contours."""
     height, width = image.shape[:2]
     rows, columns = np.mgrid[0:height, 0:width].astype(np.float32)
-    dx, dy = rng.choice([-1, 1], 2) * rng.uniform(0.6, 1.0, 2) * SHIFT * strength * np.array([width, height])
+    dx, dy = (
+        rng.choice([-1, 1], 2)
+        * rng.uniform(0.6, 1.0, 2)
+        * SHIFT_PER_LEVEL
+        * strength
+        * np.array([width, height])
+    )
     waves = np.zeros((2, height, width), np.float32)
     if strength > 1:
         noise = rng.standard_normal((2, height, width)).astype(np.float32)

@@ -17,7 +17,7 @@ Array = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 GLASS, GLASS_SHARE = (0.78, 0.90, 0.95), 0.35  # the tint of clear glass, and how strong it is
-PILLAR = 2.5  # how far, in world units, a balance's pillar stands out above its beam
+PILLAR_HEIGHT = 2.5  # how far, in world units, a balance's pillar stands out above its beam
 WATER = (0.45, 0.69, 0.86)  # not quite the world's
 #: Half the width of a puddle on the table, in world units, and its share of a dish.
 PUDDLES = {
@@ -122,7 +122,7 @@ def level_balance(canvas: Array, image: Array, mask: Mask, x: float, unit: float
     half = max(box.right - x, x - box.left)
     whole = Box(left=x - half, top=top, right=x + half, bottom=box.bottom)
     red, green, blue = (float(value) for value in np.median(image[mask], axis=0))
-    look = {"beam": PILLAR}
+    look = {"beam": PILLAR_HEIGHT}
     return paint(canvas, "balance", whole, unit=unit, color=(red, green, blue), look=look)
 
 

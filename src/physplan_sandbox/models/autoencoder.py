@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from physplan_sandbox.models.layers import ResBlock, zero_init
 
-CELL = 6  # pixels per side of a block
-PATTERNS = 3 * CELL * CELL
+CELL_SIZE = 6  # pixels per side of a block
+PATCH_VALUES = 3 * CELL_SIZE * CELL_SIZE
 UNSHARP_AMOUNT = 0.2  # of the 3 x 3 high-pass, added to moving pixels
 MOTION_THRESHOLD = 0.12  # in [-1, 1]: difference to the first frame at which the unsharp mask is fully on
 
@@ -33,7 +33,7 @@ class FrameAutoencoder(ModelMixin, ConfigMixin):
         super().__init__()
         wide, narrow = widths
         # Orthonormal patch basis, one row per pattern, the coarsest first.
-        self.register_buffer("patterns", torch.eye(PATTERNS))
+        self.register_buffer("patterns", torch.eye(PATCH_VALUES))
         self.register_buffer("scale", torch.ones(drawn))  # std by which the drawn channels are divided
         # Variance of the residual to the first frame: over all cells, and over moving ones.
         self.register_buffer("departs", torch.full((drawn,), 0.1))
@@ -42,7 +42,7 @@ class FrameAutoencoder(ModelMixin, ConfigMixin):
         self.register_buffer("outlines", torch.full((drawn,), 0.1))
         self.register_buffer("outlines_moving", torch.ones(drawn))
         self.look = nn.Sequential(
-            nn.Conv2d(2 * drawn + PATTERNS, wide, 3, padding=1),
+            nn.Conv2d(2 * drawn + PATCH_VALUES, wide, 3, padding=1),
             *(ResBlock(wide) for _ in range(blocks[0])),
             nn.Conv2d(wide, 4 * narrow, 1),
             nn.PixelShuffle(2),
@@ -56,7 +56,7 @@ class FrameAutoencoder(ModelMixin, ConfigMixin):
 
     @property
     def channels(self) -> int:
-        return int(self.config.drawn) + PATTERNS
+        return int(self.config.drawn) + PATCH_VALUES
 
     @torch.no_grad()
     def start_from_principal_components(self, blocks: Tensor, residuals: Tensor) -> None:
@@ -83,7 +83,7 @@ class FrameAutoencoder(ModelMixin, ConfigMixin):
         """The drawn channels of every block [B, C, rows, columns] whose corner lies on a grid of `stride`
         pixels in pictures [B, 3, H, W]."""
         drawn = int(self.config.drawn)
-        kernels = self.patterns[:drawn].view(drawn, 3, CELL, CELL)
+        kernels = self.patterns[:drawn].view(drawn, 3, CELL_SIZE, CELL_SIZE)
         return F.conv2d(pictures, kernels, stride=stride) / self.scale.view(-1, 1, 1)
 
     def picture(self, latents: Tensor) -> Tensor:
@@ -97,10 +97,10 @@ class FrameAutoencoder(ModelMixin, ConfigMixin):
         frames = unsharp_mask(self.paint(singly), self.picture(singly))
         return frames.unflatten(0, (batch, -1)).transpose(1, 2)
 
-    def analyse(self, video: Tensor, patterns: int = PATTERNS) -> Tensor:
+    def analyse(self, video: Tensor, patterns: int = PATCH_VALUES) -> Tensor:
         """[B, 3, F, H, W] -> [B, patterns, F, h, w]; with all 108 nothing is lost."""
         batch = video.shape[0]
-        cells = F.pixel_unshuffle(video.transpose(1, 2).flatten(0, 1), CELL)
+        cells = F.pixel_unshuffle(video.transpose(1, 2).flatten(0, 1), CELL_SIZE)
         found = F.conv2d(cells, self.patterns[:patterns, :, None, None])
         return found.unflatten(0, (batch, -1)).transpose(1, 2)
 
@@ -119,7 +119,7 @@ class FrameAutoencoder(ModelMixin, ConfigMixin):
 
     def _synthesise(self, values: Tensor, skip: int = 0) -> Tensor:
         patterns = self.patterns[skip : skip + values.shape[1]]
-        return F.pixel_shuffle(F.conv2d(values, patterns.T[:, :, None, None]), CELL)
+        return F.pixel_shuffle(F.conv2d(values, patterns.T[:, :, None, None]), CELL_SIZE)
 
 
 def unsharp_mask(frames: Tensor, pictures: Tensor, strength: float = UNSHARP_AMOUNT) -> Tensor:

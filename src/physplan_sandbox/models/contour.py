@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from physplan_sandbox.models.drawing import DrawingNet
-from physplan_sandbox.models.outline import BLOCK
+from physplan_sandbox.models.outline import BLOCK_SIZE
 
-PAIR_NOISE_SCALE = BLOCK**-0.5  # std of noise averaged over two frames
+PAIR_NOISE_SCALE = BLOCK_SIZE**-0.5  # std of noise averaged over two frames
 
 
 def build_contour() -> DrawingNet:
@@ -23,10 +23,10 @@ def build_contour() -> DrawingNet:
 
 def to_half_rate(clips: Tensor) -> Tensor:
     """[B, C, 1 + 2k, h, w] -> [B, C, 1 + k, h, w]: means of frame pairs; the first frame is kept."""
-    pairs = F.avg_pool3d(clips[:, :, 1:], (BLOCK, 1, 1))
+    pairs = F.avg_pool3d(clips[:, :, 1:], (BLOCK_SIZE, 1, 1))
     return torch.cat([clips[:, :, :1], pairs], dim=2)
 
 
 def to_full_rate(clips: Tensor) -> Tensor:
     """[B, C, 1 + k, h, w] -> [B, C, 1 + 2k, h, w], every frame but the first repeated."""
-    return torch.cat([clips[:, :, :1], clips[:, :, 1:].repeat_interleave(BLOCK, dim=2)], dim=2)
+    return torch.cat([clips[:, :, :1], clips[:, :, 1:].repeat_interleave(BLOCK_SIZE, dim=2)], dim=2)

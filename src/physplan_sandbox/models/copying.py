@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from physplan_sandbox.models.layers import zero_init
 
-STRIDE = 3  # pixels between blocks
+BLOCK_STRIDE = 3  # pixels between blocks
 QUERY_CHANNELS = 32  # channels of queries and keys
 NEARNESS_INIT = (-5.0, 0.5)  # initial weight of the distance, before a softplus, per head: global, local
 COPY_GATE_INIT = -2.0  # initial copy gate, before a sigmoid

@@ -19,7 +19,7 @@ from diffusers.models.embeddings import get_timestep_embedding
 from diffusers.models.modeling_utils import ModelMixin
 from torch import Tensor, nn
 
-from physplan_sandbox.models.autoencoder import CELL, PATTERNS
+from physplan_sandbox.models.autoencoder import CELL_SIZE, PATCH_VALUES
 from physplan_sandbox.models.copying import BlockCopier, cell_positions, mask_head
 from physplan_sandbox.models.layers import TIMESTEP_CHANNELS, ModulatedResBlock, zero_init
 from physplan_sandbox.models.residual_prediction import ResidualStats
@@ -41,19 +41,19 @@ class DrawingNet(ModelMixin, ConfigMixin):
         super().__init__()
         looks = len(moments) * (2 if outlined else 1)
         # The autoencoder's basis and scale of the drawn channels: compositing happens in pixel space.
-        self.register_buffer("patterns", torch.eye(PATTERNS)[:drawn])
+        self.register_buffer("patterns", torch.eye(PATCH_VALUES)[:drawn])
         self.register_buffer("scale", torch.ones(drawn))
         self.level = nn.Sequential(
             nn.Linear(TIMESTEP_CHANNELS, TIMESTEP_CHANNELS),
             nn.SiLU(),
             nn.Linear(TIMESTEP_CHANNELS, TIMESTEP_CHANNELS),
         )
-        self.enter = nn.Conv2d(drawn * (looks + 1) + PATTERNS, width, 3, padding=1)
+        self.enter = nn.Conv2d(drawn * (looks + 1) + PATCH_VALUES, width, 3, padding=1)
         self.residuals = nn.ModuleList(ModulatedResBlock(width) for _ in range(blocks))
         self.copier = BlockCopier(width, drawn)
         self.tells = zero_init(nn.Conv2d(2 * drawn, width, 1))
         self.leave = nn.Conv2d(width, (3 if outlined else 2) * drawn, 3, padding=1)
-        self.cut = mask_head(width, 1, CELL**2)
+        self.cut = mask_head(width, 1, CELL_SIZE**2)
         nn.init.zeros_(self.leave.weight)
 
     def forward(

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from physplan_sandbox.world.render import WORLD
+from physplan_sandbox.world.render import WORLD_SIZE
 from physplan_sandbox.world.scene import DistractorChange, Scene, Take
 
 TRAIN_DISTRACTOR_PROB = 0.35  # share of training clips in which a distractor changes
@@ -46,7 +46,7 @@ def sample_outcome_code(rng: np.random.Generator) -> Tensor:
 
 def column_of(scene: Scene, target: str, rng: np.random.Generator) -> float:
     """A random column in [0, 1] to which this distractor is the nearest."""
-    across = {name: float(np.mean(sprite.x)) / WORLD for name, sprite in scene.distractors.items()}
+    across = {name: float(np.mean(sprite.x)) / WORLD_SIZE for name, sprite in scene.distractors.items()}
     for column in rng.uniform(0, 1, 200):
         if min(across, key=lambda name: abs(across[name] - column)) == target:
             return float(column)

@@ -24,20 +24,20 @@ from physplan_sandbox.models.layers import TIMESTEP_CHANNELS, ModulatedResBlock,
 from physplan_sandbox.models.outcome_code import GLOBAL_SIZE
 from physplan_sandbox.models.residual_prediction import ResidualStats
 
-BLOCK = 2  # cells per side, and frames
-BLOCK_NOISE_SCALE = BLOCK**-1.5  # std of noise averaged over a block
+BLOCK_SIZE = 2  # cells per side, and frames
+BLOCK_NOISE_SCALE = BLOCK_SIZE**-1.5  # std of noise averaged over a block
 OUTCOME_GAIN = 4.0  # raises the learning rate of the outcome embedding
 HANDOFF_TIMESTEP = 420  # outline and contour denoise from here up, drawing below
 
 
 def downsample(latents: Tensor) -> Tensor:
     """[B, C, 1 + 2k, 2h, 2w] -> [B, C, k, h, w]: block means; the first frame is dropped."""
-    return F.avg_pool3d(latents[:, :, 1:], BLOCK)
+    return F.avg_pool3d(latents[:, :, 1:], BLOCK_SIZE)
 
 
 def upsample(small: Tensor) -> Tensor:
     """[B, C, k, h, w] -> [B, C, 1 + 2k, 2h, 2w], nearest; zero in the first frame."""
-    large = F.interpolate(small, scale_factor=float(BLOCK), mode="nearest")
+    large = F.interpolate(small, scale_factor=float(BLOCK_SIZE), mode="nearest")
     return F.pad(large, (0, 0, 0, 0, 1, 0))
 
 
@@ -65,7 +65,7 @@ class OutlineNet(ModelMixin, ConfigMixin):
         )
         self.words = nn.Linear(tokens * text_width, TIMESTEP_CHANNELS)
         self.chance = OutcomeEmbedding(tokens * text_width, width)
-        shown = drawn * (moments + BLOCK**2) + 4
+        shown = drawn * (moments + BLOCK_SIZE**2) + 4
         self.enter = nn.Conv2d(shown, width, 3, padding=1)
         self.residuals = nn.ModuleList(ModulatedResBlock(width) for _ in range(depth))
         self.copier = BlockCopier(width, drawn, moments=moments)
@@ -98,11 +98,11 @@ class OutlineNet(ModelMixin, ConfigMixin):
         wide_alpha, wide_sigma = (x.view(-1, 1, 1, 1, 1) for x in (alpha, sigma))
         shown = (spread.c_in(wide_alpha, wide_sigma) * noisy).flatten(1, 2)
         places = coordinate_grid(noisy.shape[-1]).to(noisy).expand(len(noisy), -1, -1, -1)
-        still = torch.cat([F.pixel_unshuffle(picture, BLOCK), places], dim=1)
+        still = torch.cat([F.pixel_unshuffle(picture, BLOCK_SIZE), places], dim=1)
         x = self.enter(torch.cat([shown, still, column_map(code, places)], dim=1)) + of_cells
         for block in self.residuals[: self.config.asks_after]:
             x = block(x, told)
-        start = F.avg_pool2d(picture, BLOCK)[:, :, None]
+        start = F.avg_pool2d(picture, BLOCK_SIZE)[:, :, None]
         cells = cell_positions(torch.zeros(len(noisy), 2).to(noisy), *noisy.shape[-2:])
         copies = self.copier(x, average_blocks(blocks), noisy + wide_alpha * start, alpha, sigma, cells)
         x = x + self.tells((copies - start[:, None]).flatten(1, 3))
@@ -145,7 +145,7 @@ class FrameRefiner(nn.Module):
     def __init__(self, drawn: int, moments: int, width: int, depth: int) -> None:
         super().__init__()
         self.enter = nn.Conv2d(4 * drawn, width, 3, padding=1)
-        self.still = nn.Conv2d(drawn * BLOCK**2 + 2, width, 3, padding=1)
+        self.still = nn.Conv2d(drawn * BLOCK_SIZE**2 + 2, width, 3, padding=1)
         self.times = nn.Parameter(torch.zeros(moments, width, 1, 1))
         self.looks = nn.ModuleList(ModulatedResBlock(width) for _ in range(depth))
         self.passing = nn.ModuleList(

@@ -19,7 +19,7 @@ from physplan.perception.protocol import Instance
 from physplan_sandbox.models.layers import ResBlock
 from physplan_sandbox.world.categories import CATEGORIES
 
-SIZE = 96
+PICTURE_SIZE = 96
 
 
 class SightNet(ModelMixin, ConfigMixin):
@@ -83,7 +83,7 @@ class SandboxSegmenter:
     @torch.no_grad()
     def segment(self, image: Tensor, categories: Sequence[str]) -> tuple[Instance, ...]:
         size = (image.shape[-2], image.shape[-1])
-        logits, offsets, _ = self.model(resize(image[None], (SIZE, SIZE)))
+        logits, offsets, _ = self.model(resize(image[None], (PICTURE_SIZE, PICTURE_SIZE)))
         scores = logits[0].softmax(dim=0)
         named = logits[0].argmax(dim=0).numpy()
         found = []
@@ -109,7 +109,7 @@ class SandboxDepth:
         return cls(SightNet.from_pretrained(folder).eval().requires_grad_(False))
 
     def __call__(self, images: Tensor) -> Tensor:
-        near = self.model(resize(images, (SIZE, SIZE)))[2]
+        near = self.model(resize(images, (PICTURE_SIZE, PICTURE_SIZE)))[2]
         return resize(near[:, None], (images.shape[-2], images.shape[-1]), mode="bilinear")[:, 0]
 
 

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from physplan.files import atomic_path
-from physplan_sandbox.models.autoencoder import CELL, FrameAutoencoder
+from physplan_sandbox.models.autoencoder import CELL_SIZE, FrameAutoencoder
 from physplan_sandbox.models.outline import downsample
 from physplan_sandbox.models.residual_prediction import measure
 from physplan_sandbox.train.data import cache_frames
 from physplan_sandbox.train.loop import TrainConfig, train
 
 CONFIG = TrainConfig(steps=12_000, learning_rate=1e-3, batch=32, weight_decay=1e-4, ema=0.998, bf16=True)
-CLIPS = 8000
-CROP = 8  # cells per side of a crop
+CLIP_COUNT = 8000
+CROP_CELLS = 8  # cells per side of a crop
 MOTION_THRESHOLD = 0.06  # in [-1, 1]: difference to the first frame of a moving pixel
 MAX_LATENT_NOISE = 0.25  # largest std of latent noise the decoder is trained to tolerate
 
@@ -44,7 +44,7 @@ class Crops:
 
     def draw(self, batch: int, rng: np.random.Generator) -> Iterator[tuple[int, int, int, int]]:
         """Yields (clip, frame, row, column) of a crop's first cell."""
-        places = self.frames.shape[2] // CELL - CROP + 1
+        places = self.frames.shape[2] // CELL_SIZE - CROP_CELLS + 1
         shape = (*self.frames.shape[:2], places, places)
         for place in np.searchsorted(self.chances, rng.random(batch)):
             clip, time, y, x = (int(k) for k in np.unravel_index(place, shape))
@@ -56,7 +56,7 @@ class Crops:
 
     def draw_in(self, clip: int, count: int, rng: np.random.Generator) -> Iterator[tuple[int, int, int]]:
         """Yields (frame, row, column) of a crop's first cell within one clip."""
-        places = self.frames.shape[2] // CELL - CROP + 1
+        places = self.frames.shape[2] // CELL_SIZE - CROP_CELLS + 1
         per_clip = len(self.chances) // len(self.frames)
         before = self.chances[clip * per_clip - 1] if clip else 0.0
         within = self.chances[clip * per_clip : (clip + 1) * per_clip]
@@ -68,7 +68,10 @@ class Crops:
         """Crops [B, 3, 48, 48] of frames, and of the first frame at the same position."""
         found, first = [], []
         for clip, time, y, x in self.draw(batch, rng):
-            area = (slice(CELL * y, CELL * (y + CROP)), slice(CELL * x, CELL * (x + CROP)))
+            area = (
+                slice(CELL_SIZE * y, CELL_SIZE * (y + CROP_CELLS)),
+                slice(CELL_SIZE * x, CELL_SIZE * (x + CROP_CELLS)),
+            )
             both = self.frames[clip][[time, 0]][(slice(None), *area)]
             if rng.random() < 0.5:
                 both = both[:, :, ::-1]
@@ -83,7 +86,11 @@ def movement(clip: NDArray[np.uint8]) -> NDArray[np.float16]:
     """[T, places, places]: the share of a crop's pixels that differ from the first frame."""
     small = clip[:, ::3, ::3].astype(np.int16)
     busy = torch.from_numpy(np.abs(small - small[:1]).max(axis=-1) > 12)
-    return F.avg_pool2d(busy.float()[:, None], CELL * CROP // 3, CELL // 3)[:, 0].numpy().astype(np.float16)
+    return (
+        F.avg_pool2d(busy.float()[:, None], CELL_SIZE * CROP_CELLS // 3, CELL_SIZE // 3)[:, 0]
+        .numpy()
+        .astype(np.float16)
+    )
 
 
 def to_input(pictures: NDArray[np.uint8]) -> Tensor:
@@ -111,7 +118,7 @@ def pixel_loss(found: Tensor, frames: Tensor, first: Tensor) -> Tensor:
 
 
 def run(
-    folder: Path, *, config: TrainConfig = CONFIG, clips: int = CLIPS, start: Path | None = None
+    folder: Path, *, config: TrainConfig = CONFIG, clips: int = CLIP_COUNT, start: Path | None = None
 ) -> tuple[FrameAutoencoder, dict]:
     """Start from principal components, or fine-tune the decoder of the weights in `start`."""
     crops = Crops.of(cache_frames(folder, clips), folder)
@@ -133,7 +140,9 @@ def begin(crops: Crops) -> FrameAutoencoder:
     """Fit the encoder's basis and the residual statistics; the decoder is untrained."""
     model = FrameAutoencoder()
     frames, first = crops.sample(3000, np.random.default_rng(1))
-    cells, still = (F.pixel_unshuffle(x, CELL).permute(0, 2, 3, 1).flatten(0, 2) for x in (frames, first))
+    cells, still = (
+        F.pixel_unshuffle(x, CELL_SIZE).permute(0, 2, 3, 1).flatten(0, 2) for x in (frames, first)
+    )
     busy = (cells - still).abs().amax(dim=1) > MOTION_THRESHOLD
     model.start_from_principal_components(
         torch.cat([cells[busy], still[::5]]), residuals=(cells - still)[busy]

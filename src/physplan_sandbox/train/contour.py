@@ -20,9 +20,9 @@ from physplan_sandbox.models.autoencoder import FrameAutoencoder
 from physplan_sandbox.models.contour import PAIR_NOISE_SCALE
 from physplan_sandbox.models.drawing import DrawingNet
 from physplan_sandbox.models.int8_weights import load_packed
-from physplan_sandbox.models.outline import BLOCK, BLOCK_NOISE_SCALE, HANDOFF_TIMESTEP, OutlineNet
+from physplan_sandbox.models.outline import BLOCK_NOISE_SCALE, BLOCK_SIZE, HANDOFF_TIMESTEP, OutlineNet
 from physplan_sandbox.models.residual_prediction import ResidualStats
-from physplan_sandbox.train.autoencoder import CROP
+from physplan_sandbox.train.autoencoder import CROP_CELLS
 from physplan_sandbox.train.half_rate_clips import ClipBatch, clip_sampler, spatial_mean
 from physplan_sandbox.train.loop import StepLoss, TrainConfig
 from physplan_sandbox.train.noise import alphas_cumprod, noise_steps, residual_loss
@@ -79,7 +79,7 @@ class ContourLoss:
 
     def on_clips(self, shown: ClipBatch, crops_each: int, rng: np.random.Generator) -> Tensor:
         """Loss on noised true clips."""
-        truth = shown.residuals[:, :, ::BLOCK]
+        truth = shown.residuals[:, :, ::BLOCK_SIZE]
         steps, noise = noise_steps(len(truth), MIN_TIMESTEP, 1000, rng), torch.randn_like(truth)
         under = noisier(steps, rng)
         outlines = self.outlines_in(self.noised(truth, noise, under), shown, under)
@@ -89,7 +89,7 @@ class ContourLoss:
 
     def on_self_guesses(self, shown: ClipBatch, crops_each: int, rng: np.random.Generator) -> Tensor:
         """Loss on noised predictions of the network itself, as in sampling."""
-        truth = shown.residuals[:, :, ::BLOCK]
+        truth = shown.residuals[:, :, ::BLOCK_SIZE]
         steps = noise_steps(len(truth), MIN_TIMESTEP, 1000, rng).clamp(max=MAX_SELF_GUESS_TIMESTEP)
         noise = torch.randn_like(truth)
         guesses = self.self_guess(shown, noise)
@@ -170,7 +170,7 @@ def noisier(steps: Tensor, rng: np.random.Generator) -> Tensor:
 def busy_crops(residuals: Tensor, others: Tensor, many: int, rng: np.random.Generator) -> Iterator[Crop]:
     """Samples crops by motion in the true clip and in the prediction."""
     far, other = (x.square().mean(dim=1, keepdim=True) for x in (residuals, others))
-    busy = F.avg_pool3d((far + OUTLINE_WEIGHT * other).sqrt(), (1, CROP, CROP), stride=1)[:, 0]
+    busy = F.avg_pool3d((far + OUTLINE_WEIGHT * other).sqrt(), (1, CROP_CELLS, CROP_CELLS), stride=1)[:, 0]
     chances = (busy + 0.02 * busy.mean() + 1e-4).double().numpy()
     for clip, of_clip in enumerate(chances):
         summed = np.cumsum(of_clip)
@@ -184,7 +184,8 @@ def neighbourhoods(clips: Tensor, crops: Sequence[Crop], moments: tuple[int, ...
     before, after = max(-min(moments), 0), max(*moments, 0)
     padded = F.pad(clips, (0, 0, 0, 0, before, after))
     found = [
-        padded[b][:, [before + t + m for m in moments], y : y + CROP, x : x + CROP] for b, t, y, x in crops
+        padded[b][:, [before + t + m for m in moments], y : y + CROP_CELLS, x : x + CROP_CELLS]
+        for b, t, y, x in crops
     ]
     return torch.stack(found)
 
@@ -196,7 +197,7 @@ def aligned_targets(pairs: Tensor, guesses: Tensor, crops: Sequence[Crop]) -> Te
 
 
 def _aligned_target(pairs: Tensor, guess: Tensor, moment: int, y: int, x: int) -> Tensor:
-    place, due = (slice(y, y + CROP), slice(x, x + CROP)), BLOCK * moment
+    place, due = (slice(y, y + CROP_CELLS), slice(x, x + CROP_CELLS)), BLOCK_SIZE * moment
     times = torch.arange(max(due - ALIGNMENT_WINDOW, 0), min(due + ALIGNMENT_WINDOW + 1, pairs.shape[1]))
     shown = pairs[:, times, *place]
     far = (shown - guess[:, moment, None, *place]).square().mean(dim=(0, 2, 3))

@@ -18,7 +18,7 @@ from physplan_sandbox.world.phenomena import PHENOMENA, scene
 from physplan_sandbox.world.render import FRAMES, Clip
 from physplan_sandbox.world.scene import DistractorChange, Scene
 
-PLAUSIBLE = 0.30  # share of clips with the plausible outcome
+PLAUSIBLE_SHARE = 0.30  # share of clips with the plausible outcome
 
 
 def draw_clip(index: int, *, split: str = "train") -> tuple[Scene, str, DistractorChange | None, int]:
@@ -26,7 +26,7 @@ def draw_clip(index: int, *, split: str = "train") -> tuple[Scene, str, Distract
     rng = np.random.default_rng([7, index])
     chosen = scene(split, index)
     others = [o for o in chosen.outcomes if o != chosen.plausible]
-    outcome = chosen.plausible if rng.random() < PLAUSIBLE else str(rng.choice(others))
+    outcome = chosen.plausible if rng.random() < PLAUSIBLE_SHARE else str(rng.choice(others))
     changes = rng.random() < TRAIN_DISTRACTOR_PROB and chosen.distractors
     change = DistractorChange.sample(list(chosen.distractors), rng) if changes else None
     return chosen, outcome, change, int(rng.integers(1, 1000))

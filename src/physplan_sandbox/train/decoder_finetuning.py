@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from physplan_sandbox.models.autoencoder import FrameAutoencoder
 from physplan_sandbox.models.drawing import DrawingNet
-from physplan_sandbox.train.autoencoder import CLIPS, Crops, noisy_latents, pixel_loss
+from physplan_sandbox.train.autoencoder import CLIP_COUNT, Crops, noisy_latents, pixel_loss
 from physplan_sandbox.train.critic import Critic, adversarial_loss
 from physplan_sandbox.train.data import cache_frames
 from physplan_sandbox.train.loop import TrainConfig, train
@@ -22,7 +22,7 @@ MIN_TIMESTEP, MAX_TIMESTEP = 20, 260  # timesteps of the decoded predictions
 
 
 def run(
-    folder: Path, weights: Path, *, config: TrainConfig = CONFIG, clips: int = CLIPS
+    folder: Path, weights: Path, *, config: TrainConfig = CONFIG, clips: int = CLIP_COUNT
 ) -> tuple[FrameAutoencoder, dict]:
     """Fine-tunes the autoencoder in `weights`, given the drawing network next to it."""
     model = FrameAutoencoder.from_pretrained(weights / "autoencoder", torch_dtype=torch.float32)

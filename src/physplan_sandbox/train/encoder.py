@@ -15,12 +15,12 @@ from torch import Tensor
 from transformers import Dinov2Config, Dinov2Model
 
 from physplan.perception.images import normalise
-from physplan_sandbox.train.labelled_pictures import OBJECTS, Pictures, augment, cache_pictures
+from physplan_sandbox.train.labelled_pictures import MAX_OBJECTS, Pictures, augment, cache_pictures
 from physplan_sandbox.train.loop import TrainConfig, train
 from physplan_sandbox.world.categories import CATEGORIES
 
 CONFIG = TrainConfig(steps=1500, learning_rate=1.5e-3, batch=8, weight_decay=0.01, ema=0.997)
-PATCH = 4
+PATCH_SIZE = 4
 THRESHOLD, TEMPERATURE = 0.5, 0.1  # b and tau of eq. 4, as the guidance uses them
 
 
@@ -32,7 +32,7 @@ def build_encoder() -> Dinov2Model:
             num_attention_heads=2,
             mlp_ratio=2,
             image_size=96,
-            patch_size=PATCH,
+            patch_size=PATCH_SIZE,
             layerscale_value=1.0,
             drop_path_rate=0.0,
             attn_implementation="sdpa",
@@ -52,14 +52,14 @@ class Heads(torch.nn.Module):
 def feature_map(encoder: Dinov2Model, images: Tensor) -> Tensor:
     """Unit features [B, C, h, w]."""
     tokens = encoder(normalise(images)).last_hidden_state[:, 1:]
-    side = images.shape[-1] // PATCH
+    side = images.shape[-1] // PATCH_SIZE
     return F.normalize(tokens.transpose(1, 2).unflatten(2, (side, side)), dim=1)
 
 
 def coverage(objects: np.ndarray) -> Tensor:
     """[B, OBJECTS, h, w]: the share of each patch that each object covers."""
-    one_hot = F.one_hot(torch.from_numpy(objects.astype(np.int64)), OBJECTS).permute(0, 3, 1, 2).float()
-    return F.avg_pool2d(one_hot, PATCH)
+    one_hot = F.one_hot(torch.from_numpy(objects.astype(np.int64)), MAX_OBJECTS).permute(0, 3, 1, 2).float()
+    return F.avg_pool2d(one_hot, PATCH_SIZE)
 
 
 def references(features: Tensor, cover: Tensor) -> tuple[Tensor, Tensor]:

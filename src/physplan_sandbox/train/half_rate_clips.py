@@ -19,8 +19,8 @@ from tqdm import tqdm
 
 from physplan.files import atomic_path
 from physplan_sandbox.models.autoencoder import FrameAutoencoder
-from physplan_sandbox.models.copying import STRIDE
-from physplan_sandbox.models.outline import BLOCK
+from physplan_sandbox.models.copying import BLOCK_STRIDE
+from physplan_sandbox.models.outline import BLOCK_SIZE
 from physplan_sandbox.models.text import build_text_encoder, build_tokenizer, encode_prompts
 from physplan_sandbox.train.autoencoder import to_input
 from physplan_sandbox.train.data import all_prompts, frame_stream, training_outcome_code
@@ -44,10 +44,10 @@ class HalfRateClips:
 
 
 def cache_half_rate_clips(
-    folder: Path, count: int, frozen: FrameAutoencoder, *, every: int = BLOCK
+    folder: Path, count: int, frozen: FrameAutoencoder, *, every: int = BLOCK_SIZE
 ) -> HalfRateClips:
     """The first `count` training clips, a pair every `every` frames; cached per autoencoder."""
-    place = folder / f"{'half-rate' if every == BLOCK else 'pairs'}-clips-{latent_fingerprint(frozen)}"
+    place = folder / f"{'half-rate' if every == BLOCK_SIZE else 'pairs'}-clips-{latent_fingerprint(frozen)}"
     place.mkdir(parents=True, exist_ok=True)
     parts: list[HalfRateClips] = []
     for start in tqdm(range(0, count, CLIPS_PER_FILE), desc="rendering and encoding clips"):
@@ -71,7 +71,7 @@ def encoded(start: int, count: int, frozen: FrameAutoencoder, every: int) -> Hal
     for frames, prompt in frame_stream(count, start=start, workers=torch.get_num_threads()):
         clean = frozen.coarse(to_input(frames).transpose(0, 1)[None])
         residual = (clean - clean[:, :, :1])[:, :, 1:]
-        residuals.append(F.avg_pool3d(residual, (BLOCK, 1, 1), stride=(every, 1, 1)).half())
+        residuals.append(F.avg_pool3d(residual, (BLOCK_SIZE, 1, 1), stride=(every, 1, 1)).half())
         pictures.append(torch.from_numpy(frames[:1].copy()))
         prompts.append(prompt)
     drawn = torch.stack([training_outcome_code(index) for index in range(start, start + count)])
@@ -93,7 +93,9 @@ class ClipBatch:
 SampleClips = Callable[[int, np.random.Generator, bool], ClipBatch]
 
 
-def clip_sampler(folder: Path, clips: int, frozen: FrameAutoencoder, *, every: int = BLOCK) -> SampleClips:
+def clip_sampler(
+    folder: Path, clips: int, frozen: FrameAutoencoder, *, every: int = BLOCK_SIZE
+) -> SampleClips:
     """Samples batches; unless fully conditioned, with prompt and outcome dropout."""
     seen, words = cache_half_rate_clips(folder, clips, frozen, every=every), all_prompts()
     embeddings = encode_prompts(build_tokenizer(), build_text_encoder(), words)
@@ -109,7 +111,7 @@ def clip_sampler(folder: Path, clips: int, frozen: FrameAutoencoder, *, every: i
             return ClipBatch(
                 residuals=seen.residuals[at].float(),
                 pictures=frozen.encode(images[:, :, None])[:, :, 0],
-                blocks=frozen.blocks(images, STRIDE),
+                blocks=frozen.blocks(images, BLOCK_STRIDE),
                 text=embeddings[torch.from_numpy(named)],
                 outcome_codes=seen.outcome_codes[at] * known,
             )
@@ -119,7 +121,7 @@ def clip_sampler(folder: Path, clips: int, frozen: FrameAutoencoder, *, every: i
 
 def spatial_mean(halves: Tensor) -> Tensor:
     """Half-rate clips [B, C, k, 2h, 2w] at the outline network's resolution [B, C, k, h, w]."""
-    return F.avg_pool3d(halves, (1, BLOCK, BLOCK))
+    return F.avg_pool3d(halves, (1, BLOCK_SIZE, BLOCK_SIZE))
 
 
 def fingerprint(tensors: Iterable[Tensor]) -> str:

@@ -19,8 +19,8 @@ from physplan_sandbox.train.data import draw_clip
 from physplan_sandbox.world.categories import CATEGORIES
 from physplan_sandbox.world.render import FRAMES
 
-OBJECTS = 16  # places for objects in a picture's table
-STATE = 7  # colour (3), level, cos and sin of twice the angle, presence
+MAX_OBJECTS = 16  # places for objects in a picture's table
+STATE_SIZE = 7  # colour (3), level, cos and sin of twice the angle, presence
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ def labelled(index: int, *, split: str = "train") -> tuple[NDArray, ...]:
     rng = np.random.default_rng([5, index])
     when = sorted(int(t) for t in rng.choice(FRAMES, 2, replace=False))
     clip = scene.render(outcome, take=take, change=change, only=when)
-    category = np.zeros(OBJECTS, dtype=np.uint8)
+    category = np.zeros(MAX_OBJECTS, dtype=np.uint8)
     category[1] = 1
-    state = np.zeros((2, OBJECTS, STATE), dtype=np.float16)
+    state = np.zeros((2, MAX_OBJECTS, STATE_SIZE), dtype=np.float16)
     for sprite in scene.sprites(outcome, take=take, change=change):
         if sprite.object not in clip.names:
             continue

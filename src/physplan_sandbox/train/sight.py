@@ -14,7 +14,7 @@ from physplan_sandbox.train.labelled_pictures import Pictures, augment, cache_pi
 from physplan_sandbox.train.loop import TrainConfig, train
 
 CONFIG = TrainConfig(steps=3300, learning_rate=2e-3, batch=12, weight_decay=1e-3, ema=0.997, bf16=True)
-READINGS = 3 * 4  # rows of the last layer for direction and nearness, before pixels are shuffled out
+READING_ROWS = 3 * 4  # rows of the last layer for direction and nearness, before pixels are shuffled out
 
 
 def sight_loss(model: SightNet, images: Tensor, named: Tensor, offsets: Tensor, depth: Tensor) -> Tensor:
@@ -69,9 +69,9 @@ def adopt(model: SightNet, old: SightNet) -> None:
         if value.shape == known[name].shape:
             value.copy_(known[name])
             continue
-        categories = known[name].shape[0] - READINGS
+        categories = known[name].shape[0] - READING_ROWS
         value[:categories].copy_(known[name][:categories])
-        value[-READINGS:].copy_(known[name][-READINGS:])
+        value[-READING_ROWS:].copy_(known[name][-READING_ROWS:])
 
 
 def run(

@@ -12,14 +12,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from physplan_sandbox.models.autoencoder import CELL, FrameAutoencoder
+from physplan_sandbox.models.autoencoder import CELL_SIZE, FrameAutoencoder
 from physplan_sandbox.models.contour import build_contour
-from physplan_sandbox.models.copying import STRIDE
+from physplan_sandbox.models.copying import BLOCK_STRIDE
 from physplan_sandbox.models.drawing import DrawingNet
 from physplan_sandbox.models.int8_weights import load_packed
 from physplan_sandbox.models.outline import BLOCK_NOISE_SCALE, HANDOFF_TIMESTEP, OutlineNet
 from physplan_sandbox.models.residual_prediction import ResidualStats
-from physplan_sandbox.train.autoencoder import CROP, Crops, to_input
+from physplan_sandbox.train.autoencoder import CROP_CELLS, Crops, to_input
 from physplan_sandbox.train.contour import learn_contour
 from physplan_sandbox.train.data import cache_frames
 from physplan_sandbox.train.half_rate_clips import clip_sampler, spatial_mean
@@ -46,7 +46,7 @@ def estimate(
     spread = ResidualStats.of(frozen.departs, frozen.departs_moving)
     with torch.autocast("cpu", enabled=False):
         picture, clean = frozen.encode(shown.videos[:, :, :1])[:, :, 0], frozen.coarse(shown.videos[:, :, 1:])
-        blocks = frozen.blocks(shown.pictures, STRIDE)
+        blocks = frozen.blocks(shown.pictures, BLOCK_STRIDE)
     alpha, sigma = (x[steps].sqrt() for x in (abar, 1 - abar))
     wide_alpha, wide_sigma = (x.view(-1, 1, 1, 1, 1) for x in (alpha, sigma))
     residual = clean - picture[:, : spread.channels, None]
@@ -94,7 +94,7 @@ class Moments:
 
 
 def busy_moments(crops: Crops, batch: int, moments: Sequence[int], rng: np.random.Generator) -> Moments:
-    last, places = crops.frames.shape[1] - 1, crops.frames.shape[2] // CELL - CROP
+    last, places = crops.frames.shape[1] - 1, crops.frames.shape[2] // CELL_SIZE - CROP_CELLS
     videos, known, corners, pictures = [], [], [], []
     for clip in crops.draw_clips(batch // CROPS_PER_CLIP, rng):
         mirrored = rng.random() < 0.5
@@ -103,7 +103,7 @@ def busy_moments(crops: Crops, batch: int, moments: Sequence[int], rng: np.rando
         for busy, y, x in crops.draw_in(clip, CROPS_PER_CLIP, rng):
             time = int(last - rng.integers(LAST_FRAMES)) if rng.random() < LAST_FRAMES_PROB else max(busy, 1)
             y, x = 2 * (y // 2), 2 * ((places - x if mirrored else x) // 2)
-            rows, columns = (slice(CELL * k, CELL * (k + CROP)) for k in (y, x))
+            rows, columns = (slice(CELL_SIZE * k, CELL_SIZE * (k + CROP_CELLS)) for k in (y, x))
             times = [0, *(min(max(time + moment, 0), last) for moment in moments)]
             videos.append(to_input(whole[times, rows, columns].copy()).transpose(0, 1))
             known.append([0 < time + moment <= last for moment in moments])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from physplan_sandbox.world import shapes
 
 Array = NDArray[Any]
-OUTLINE = 0.55  # how dark an edge is
+EDGE_DARKNESS = 0.55  # how dark an edge is
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def shaded(p: Brush, distance: Array, color: Array | None = None, *, round_: flo
         )
         light = light + round_ * gloss
     edge = np.clip(1.0 + (distance + 0.4) / 1.1, 0.0, 1.0)
-    tone = light * (1.0 - (1.0 - OUTLINE) * edge)
+    tone = light * (1.0 - (1.0 - EDGE_DARKNESS) * edge)
     return Layer(distance, np.clip(base * tone[..., None], 0.0, 1.0))
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from physplan_sandbox.world import shapes
 from physplan_sandbox.world.paint import Array, Brush, Layer, painter, rgb, shaded
 
-ROPE = 1.2  # half the width of a thread
-BOARD = 2.1  # half the thickness of a seesaw's board
-RIM = 3.0  # how far the ends of the board stand up
+ROPE_HALF_WIDTH = 1.2  # half the width of a thread
+BOARD_HALF_THICKNESS = 2.1  # half the thickness of a seesaw's board
+RIM_HEIGHT = 3.0  # how far the ends of the board stand up
 
 
 @painter("thread")
@@ -19,10 +19,10 @@ def thread(p: Brush) -> Iterator[Layer]:
     """From the lower left corner up to a hook in the upper right one; `level` is how much of it has burnt
     away from the point `look['at']` (0 = lower left, 1 = hook)."""
     at = float(p.look["at"])
-    low, high = (-p.a + ROPE, p.b - ROPE), (p.a - ROPE, -p.b + 2.0)
+    low, high = (-p.a + ROPE_HALF_WIDTH, p.b - ROPE_HALF_WIDTH), (p.a - ROPE_HALF_WIDTH, -p.b + 2.0)
     yield Layer(shapes.circle(p.u - high[0], p.v - high[1], 2.2), rgb(0.34, 0.35, 0.38), solid=False)
     for start, end in ((0.0 * p.level, at * (1 - p.level)), (at + (1 - at) * p.level, 1.0 + 0.0 * p.level)):
-        line = shapes.capsule(p.u, p.v, _between(low, high, start), _between(low, high, end), ROPE)
+        line = shapes.capsule(p.u, p.v, _between(low, high, start), _between(low, high, end), ROPE_HALF_WIDTH)
         line = line + 10.0 * (p.level > 0.98)
         yield Layer(line, _twisted(p))
     burning = (p.level > 0.02) & (p.level < 0.9)
@@ -34,7 +34,7 @@ def thread(p: Brush) -> Iterator[Layer]:
 @painter("cord")
 def cord(p: Brush) -> Iterator[Layer]:
     """A piece of thread that hangs straight down."""
-    yield Layer(shapes.box(p.u, p.v, ROPE, p.b, 0.5), _twisted(p))
+    yield Layer(shapes.box(p.u, p.v, ROPE_HALF_WIDTH, p.b, 0.5), _twisted(p))
 
 
 def _between(a: tuple[Array, Array], b: tuple[Array, Array], share: Array) -> tuple[Array, Array]:
@@ -65,12 +65,14 @@ def seesaw(p: Brush) -> Iterator[Layer]:
     c, s = np.cos(p.level), np.sin(p.level)
     ru, rv = c * p.u + s * (p.v - top), -s * p.u + c * (p.v - top)
     half = float(p.look["half"])
-    board = shapes.box(ru, rv + BOARD, half, BOARD, 0.8)
+    board = shapes.box(ru, rv + BOARD_HALF_THICKNESS, half, BOARD_HALF_THICKNESS, 0.8)
     for side in (-1.0, 1.0):
-        rim = shapes.box(ru - side * (half - 0.9), rv + BOARD + RIM, 0.9, RIM, 0.5)
+        rim = shapes.box(
+            ru - side * (half - 0.9), rv + BOARD_HALF_THICKNESS + RIM_HEIGHT, 0.9, RIM_HEIGHT, 0.5
+        )
         board = np.minimum(board, rim)
     yield shaded(p, board)
-    yield Layer(shapes.circle(p.u, p.v - top + BOARD, 1.5), rgb(0.2, 0.2, 0.22))
+    yield Layer(shapes.circle(p.u, p.v - top + BOARD_HALF_THICKNESS, 1.5), rgb(0.2, 0.2, 0.22))
 
 
 @painter("balance")

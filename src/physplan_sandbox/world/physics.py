@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pymunk
 
-from physplan_sandbox.world.render import BEAT, FRAMES
+from physplan_sandbox.world.render import BEATS_PER_FRAME, FRAMES
 from physplan_sandbox.world.sprites import Array, Value
 
 GRAVITY = 1.7  # world units per beat squared
@@ -54,7 +54,7 @@ def simulate(
     frames: int = FRAMES,
 ) -> list[Poses]:
     """The poses of `bodies` in every frame; nothing moves before beat `start`, when `push` is applied."""
-    first = round(start / BEAT)
+    first = round(start / BEATS_PER_FRAME)
     space = pymunk.Space()
     space.gravity = (0.0, GRAVITY)
     space.iterations = 20
@@ -77,11 +77,11 @@ def simulate(
             if push is not None:
                 push(moving)
         for _ in range(SUBSTEPS):
-            space.step(BEAT / (SUBSTEPS * pace))
+            space.step(BEATS_PER_FRAME / (SUBSTEPS * pace))
         for live, spec in zip(moving, bodies, strict=True):
             if spec.drag:
-                live.velocity = (live.velocity[0] * (1 - spec.drag) ** BEAT, live.velocity[1])
-                live.angular_velocity *= (1 - spec.drag) ** BEAT
+                live.velocity = (live.velocity[0] * (1 - spec.drag) ** BEATS_PER_FRAME, live.velocity[1])
+                live.angular_velocity *= (1 - spec.drag) ** BEATS_PER_FRAME
     return [Poses(*(poses[:, k, c] for c in range(3))) for k in range(len(bodies))]
 
 
@@ -101,7 +101,7 @@ def swing(torque: Callable[[int], float], *, limit: float, start: float, pace: f
         angles[frame] = np.clip(beam.angle, -limit, limit)
         for _ in range(SUBSTEPS):
             beam.torque = torque(frame)
-            space.step(BEAT / (SUBSTEPS * pace))
+            space.step(BEATS_PER_FRAME / (SUBSTEPS * pace))
     return angles
 
 

@@ -13,10 +13,10 @@ from physplan_sandbox.world import paint_machines, paint_stories  # noqa: F401  
 from physplan_sandbox.world.paint import PAINTERS, Brush, Layer
 from physplan_sandbox.world.sprites import TIMED, Sprite, color_over_time, over_time
 
-WORLD = 96.0  # the side of the picture in world units
+WORLD_SIZE = 96.0  # the side of the picture in world units
 FRAMES = 33
-BEAT = 0.75  # what happens is timed in beats; a frame lasts this many, and a clip 24
-BEATS = BEAT * np.arange(FRAMES, dtype=np.float32)  # when each frame is
+BEATS_PER_FRAME = 0.75  # what happens is timed in beats; a frame lasts this many, and a clip 24
+FRAME_BEATS = BEATS_PER_FRAME * np.arange(FRAMES, dtype=np.float32)  # when each frame is
 Array = NDArray[Any]
 
 
@@ -49,7 +49,7 @@ class Clip:
 def nearness(y: float | Array, horizon: float) -> float | Array:
     """How near a point of the table is whose picture height is y: 0.15 at the horizon, 0.9 at the lower
     edge."""
-    return 0.15 + 0.75 * (y - horizon) / (WORLD - horizon)
+    return 0.15 + 0.75 * (y - horizon) / (WORLD_SIZE - horizon)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class Canvas:
 
     @classmethod
     def empty(cls, backdrop: Backdrop, frames: int, size: int) -> Canvas:
-        grid = (np.arange(size, dtype=np.float32) + 0.5) / (size / WORLD)
+        grid = (np.arange(size, dtype=np.float32) + 0.5) / (size / WORLD_SIZE)
         picture, depth = _backdrop(backdrop, grid)
         objects = np.zeros((frames, size, size), dtype=np.uint8)
         objects[:, grid > backdrop.horizon] = 1
@@ -116,7 +116,7 @@ def _backdrop(b: Backdrop, grid: Array) -> tuple[Array, Array]:
     elif b.pattern == "tiles":
         lines = np.minimum(np.abs((x + b.phase) % 14.0 - 7.0), np.abs((y + b.phase) % 14.0 - 7.0))
         wall = wall * (1.0 - 0.10 * np.clip(1.2 - lines, 0.0, 1.0))
-    down = np.clip((y - b.horizon) / (WORLD - b.horizon), 0.0, 1.0)
+    down = np.clip((y - b.horizon) / (WORLD_SIZE - b.horizon), 0.0, 1.0)
     grain = 0.03 * np.sin(y * 1.1 + 2.5 * np.sin(x * 0.05 + b.phase) + b.phase)
     table = (0.90 + 0.16 * down) * (1.0 + grain) * np.ones_like(wall)
     edge = np.clip(1.4 - np.abs(y - b.horizon), 0.0, 1.0)
@@ -140,7 +140,7 @@ def _draw(sprite: Sprite, index: int, canvas: Canvas) -> None:
     u, v = _local(placed, canvas.grid, area)
     color = color_over_time(sprite.color, frames)
     brush = Brush(u, v, 0.5 * placed.w, 0.5 * placed.h, color, placed.level, sprite.look)
-    picture, scale = canvas.picture[area], canvas.grid.size / WORLD
+    picture, scale = canvas.picture[area], canvas.grid.size / WORLD_SIZE
     seen: Array | None = None
     for layer in PAINTERS[sprite.kind](brush):
         cover = _coverage(layer, scale) * placed.alpha
@@ -184,7 +184,7 @@ def _contact_shadow(sprite: Sprite, placed: Placed, canvas: Canvas) -> None:
     """Darkens the table below an object; fainter and wider the higher the object is above its resting
     place."""
     backdrop, grid, angle = canvas.backdrop, canvas.grid, placed.angle
-    ground = sprite.foot or backdrop.horizon + (sprite.near - 0.15) / 0.75 * (WORLD - backdrop.horizon)
+    ground = sprite.foot or backdrop.horizon + (sprite.near - 0.15) / 0.75 * (WORLD_SIZE - backdrop.horizon)
     half_w = 0.5 * (np.abs(placed.w * np.cos(angle)) + np.abs(placed.h * np.sin(angle)))
     half_h = 0.5 * (np.abs(placed.h * np.cos(angle)) + np.abs(placed.w * np.sin(angle)))
     lift = np.maximum(ground - (placed.y + half_h), 0.0)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from physplan_sandbox.world.render import BEATS, FRAMES, WORLD, Backdrop, Clip, nearness, render
+from physplan_sandbox.world.render import FRAME_BEATS, FRAMES, WORLD_SIZE, Backdrop, Clip, nearness, render
 from physplan_sandbox.world.sprites import PALETTE, Sprite, mix, ramp
 
 #: Scenes of different splits come from different random streams.
@@ -88,7 +88,7 @@ class Take:
 
     def ramp(self, start: float, end: float) -> np.ndarray:
         """0 until beat `start`, 1 from beat `end`."""
-        return ramp(BEATS, start * self.pace, end * self.pace)
+        return ramp(FRAME_BEATS, start * self.pace, end * self.pace)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +166,7 @@ class DistractorChange:
         )
 
     def of(self, sprite: Sprite) -> Sprite:
-        t = ramp(BEATS, self.start, self.start + 9)
+        t = ramp(FRAME_BEATS, self.start, self.start + 9)
         if self.kind == "recolour":
             return sprite.moved(color=mix(sprite.color, self.color, t))
         if self.kind == "drift":
@@ -305,7 +305,7 @@ def _place_distractors(
             object=key,
             category=kind,
             kind=kind,
-            x=float(np.clip(x + rng.uniform(-2, 2), w * 0.6, WORLD - w * 0.6)),
+            x=float(np.clip(x + rng.uniform(-2, 2), w * 0.6, WORLD_SIZE - w * 0.6)),
             y=base - 0.5 * h * size,
             w=w * size,
             h=h * size,

@@ -28,9 +28,9 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from physplan.foreign import plain
-    from physplan_signing.certificates import DAYS, make_test_certificate
+    from physplan_signing.certificates import VALID_DAYS, make_test_certificate
 
     certificate, key, authority = map(plain, make_test_certificate(Path(args.output)))
-    print(f"Made {certificate}, {key} (keep it to yourself) and {authority}, for {DAYS} days.")
+    print(f"Made {certificate}, {key} (keep it to yourself) and {authority}, for {VALID_DAYS} days.")
     print("This is for trying: no system trusts it, and anybody can make one that says the same.")
     return 0

@@ -26,7 +26,7 @@ from physplan.errors import PhysPlanError
 from physplan.graph.errors import GraphError
 
 MAX_BODY = 16_384
-CHUNK = 1 << 16
+CHUNK_BYTES = 1 << 16
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -237,7 +237,7 @@ class Handler(BaseHTTPRequestHandler):
         self._begin(206 if part else 200, kind, end - start, more)
         file.seek(start)
         left = 0 if self.command == "HEAD" else end - start
-        while left > 0 and (chunk := file.read(min(CHUNK, left))):
+        while left > 0 and (chunk := file.read(min(CHUNK_BYTES, left))):
             self.wfile.write(chunk)
             left -= len(chunk)
 

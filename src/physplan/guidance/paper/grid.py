@@ -12,7 +12,7 @@ from torch import Tensor
 from physplan.guidance.paper.instances import NEIGHBOURS
 from physplan.guidance.paper.regions import pool
 
-SPECK = 1 / 16  # of a cell
+MIN_CELL_SHARE = 1 / 16  # of a cell
 
 
 def mask_on_grid(mask: Tensor, size: tuple[int, int]) -> Tensor:
@@ -30,7 +30,7 @@ def mask_on_grid(mask: Tensor, size: tuple[int, int]) -> Tensor:
     lost = set(np.unique(parts)) - set(np.unique(parts[shown.cpu().numpy()])) - {0}
     for part in lost:
         alone = F.adaptive_avg_pool2d(torch.from_numpy(parts == part).float()[None], size)[0]
-        if alone.max() >= SPECK:
+        if alone.max() >= MIN_CELL_SHARE:
             cells = cells | (alone == alone.max()).to(cells.device)
     return cells
 

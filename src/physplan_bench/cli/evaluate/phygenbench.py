@@ -110,7 +110,7 @@ def _judge_methods(args: argparse.Namespace, bench: PhyGenBench) -> int:
     """--methods: the folders of that name in --videos, compared case by case."""
     from physplan_bench.arms import compare_arms, phygenbench_arms_table
     from physplan_bench.benchmark import run_benchmark
-    from physplan_bench.phygenbench.aggregate import HIGHEST
+    from physplan_bench.phygenbench.aggregate import MAX_SCORE
 
     results = {}
     for method, folder in folders_of_methods(args, args.videos).items():
@@ -118,7 +118,7 @@ def _judge_methods(args: argparse.Namespace, bench: PhyGenBench) -> int:
         results[method] = run_benchmark(one, work, engine=engine_config(args), progress=show_progress)
     scores = {
         method: {
-            entry.key: (video["final"] / HIGHEST, entry.key)
+            entry.key: (video["final"] / MAX_SCORE, entry.key)
             for entry, video in zip(bench.entries, result["videos"], strict=True)
         }
         for method, result in results.items()

@@ -246,7 +246,7 @@ def make_videos(
 ) -> None:
     """All 198 from the switch frames and descriptions, as far as they are missing."""
     from physplan_bench.generation import Wanted
-    from physplan_bench.physics_iq.dataset import SECONDS, check_generation_rows, find_switch_frames
+    from physplan_bench.physics_iq.dataset import CLIP_SECONDS, check_generation_rows, find_switch_frames
 
     check_generation_rows(args.descriptions, scenes)
     frames = find_switch_frames(args.switch_frames or args.real, scenes)
@@ -254,4 +254,4 @@ def make_videos(
         Wanted(name=s.id, first_frame=frames[s.id], prompt=s.description, file=s.generated_name)
         for s in scenes
     ]
-    run_generation(args, wanted, output, seconds=SECONDS, shared=shared)
+    run_generation(args, wanted, output, seconds=CLIP_SECONDS, shared=shared)

@@ -16,7 +16,7 @@ from physplan_sandbox.world.sprites import PALETTE, Array, Sprite
 MASSES = {"apple": 0.4, "twin": 1.0, "heavy": 4.0}
 AS_IF = {"sinks": 0.4, "holds": 4.0, "levels": 2.0}
 PUT = ((1.0, 6.0), (10.5, 16.0))  # beats in which the first and the second weight come down
-HOVER = 23.0  # picture height of the weights' feet before
+HOVER_HEIGHT = 23.0  # picture height of the weights' feet before
 
 
 class Balance:
@@ -115,7 +115,7 @@ class Balance:
             self._load(variant, layout, dish[1]),
         ]
         for k, (start, end) in enumerate(PUT):
-            foot = HOVER + (dish[0] - HOVER) * take.ramp(start, end)
+            foot = HOVER_HEIGHT + (dish[0] - HOVER_HEIGHT) * take.ramp(start, end)
             sprites.append(self._weight(k, layout, foot))
         return sprites
 

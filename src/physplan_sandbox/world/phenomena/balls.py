@@ -9,7 +9,7 @@ import numpy as np
 
 from physplan_sandbox.world.phenomena.parts import crate_walls
 from physplan_sandbox.world.physics import Body, Poses, simulate
-from physplan_sandbox.world.render import BEATS, FRAMES
+from physplan_sandbox.world.render import FRAME_BEATS, FRAMES
 from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import Array, Sprite, Value, mix
 
@@ -66,7 +66,7 @@ class Drop:
 
     def _hovering(self, layout: Layout) -> Poses:
         still = np.zeros(FRAMES)
-        return Poses(layout["ball"] + still, layout["top"] + 1.5 * np.sin(BEATS * 0.5), still)
+        return Poses(layout["ball"] + still, layout["top"] + 1.5 * np.sin(FRAME_BEATS * 0.5), still)
 
     def _falling(self, outcome: str, layout: Layout, take: Take) -> Poses:
         """Straight down by the engine; a wrong outcome swerves on the way."""
@@ -169,7 +169,7 @@ class Roll:
         landed = np.maximum.accumulate((pose.y > ground - r - 1.0).astype(np.float32))
         first = int(np.argmax(landed)) if landed.any() else FRAMES - 1
         stop_x = pose.x[first] + 7.0
-        ease = 1.0 - np.exp(-np.maximum(BEATS - BEATS[first], 0) / 2.5)
+        ease = 1.0 - np.exp(-np.maximum(FRAME_BEATS - FRAME_BEATS[first], 0) / 2.5)
         x = np.where(landed > 0, pose.x[first] + (stop_x - pose.x[first]) * ease, pose.x)
         return x, pose.y
 

@@ -10,20 +10,20 @@ import numpy as np
 
 from physplan_sandbox.world.phenomena.parts import WATER, puddle, shown
 from physplan_sandbox.world.physics import Body, Poses, simulate
-from physplan_sandbox.world.render import BEATS
+from physplan_sandbox.world.render import FRAME_BEATS
 from physplan_sandbox.world.scene import Layout, Spot, Take, Thing, back_row, pick, sprite
 from physplan_sandbox.world.sprites import Array, Sprite, ramp
 
 BALLS = ("red", "orange", "yellow", "green", "blue", "purple")
-LYING = 1.2  # radians from which on a glass has lost its water
-THICK = 4.6  # of a domino
+LYING_ANGLE = 1.2  # radians from which on a glass has lost its water
+DOMINO_THICKNESS = 4.6  # of a domino
 SPEED, MASS = 3.8, 3.0  # of the ball
-GLASS = 0.6  # mass, in dominoes
+GLASS_MASS = 0.6  # mass, in dominoes
 FRICTION = 0.3  # of a domino: with more of it the glass is held up
-PACE = 0.85  # faster than other scenes, so that the water has time
-DRAIN = 3.5  # beats in which the water runs out and spreads
-LATER = 1000.0  # beats: never
-SOAK = 5.0  # beats in which a cloth takes it up
+PACE_FACTOR = 0.85  # faster than other scenes, so that the water has time
+DRAIN_BEATS = 3.5  # beats in which the water runs out and spreads
+NEVER_BEAT = 1000.0  # beats: never
+SOAK_BEATS = 5.0  # beats in which a cloth takes it up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class Cascade:
     def values(self, variant: str, rng: np.random.Generator) -> dict[str, float]:
         first, step = rng.uniform(23.4, 24.0), rng.uniform(9.4, 9.8)
         w = rng.uniform(11.8, 12.6)
-        glass = first + 2 * step + THICK / 2 + rng.uniform(2.8, 3.4) + w / 2
+        glass = first + 2 * step + DOMINO_THICKNESS / 2 + rng.uniform(2.8, 3.4) + w / 2
         return {
             "shelf_w": first - 4.8,
             "shelf_h": rng.uniform(9.0, 10.0),
@@ -125,7 +125,7 @@ class Cascade:
                     layout,
                     pose,
                     category="domino",
-                    w=THICK,
+                    w=DOMINO_THICKNESS,
                     h=layout["domino_h"],
                     color=layout.rgb("domino"),
                     order=-k,
@@ -170,11 +170,25 @@ class Cascade:
             drag=0.05,
         )
         row = [
-            Body(x=layout[f"x{k}"], y=ground - tall / 2, w=THICK, h=tall, friction=FRICTION, bounce=0.02)
+            Body(
+                x=layout[f"x{k}"],
+                y=ground - tall / 2,
+                w=DOMINO_THICKNESS,
+                h=tall,
+                friction=FRICTION,
+                bounce=0.02,
+            )
             for k in range(self.count)
         ]
         glass = Body(
-            x=layout["glass"], y=ground - h / 2, w=w, h=h, mass=GLASS, friction=0.9, bounce=0.02, drag=0.04
+            x=layout["glass"],
+            y=ground - h / 2,
+            w=w,
+            h=h,
+            mass=GLASS_MASS,
+            friction=0.9,
+            bounce=0.02,
+            drag=0.04,
         )
         stands = outcome == "stands"
         poses = simulate(
@@ -182,17 +196,17 @@ class Cascade:
             ground=ground,
             fixed=[shelf, glass] if stands else [shelf],
             start=1,
-            pace=PACE * take.pace,
+            pace=PACE_FACTOR * take.pace,
         )
         glass_pose = Poses(glass.x, glass.y, 0.0) if stands else poses[-1]
-        lying = np.flatnonzero(np.broadcast_to(glass_pose.angle, BEATS.shape) > LYING)
-        when = BEATS[lying[0]] if lying.size else LATER
+        lying = np.flatnonzero(np.broadcast_to(glass_pose.angle, FRAME_BEATS.shape) > LYING_ANGLE)
+        when = FRAME_BEATS[lying[0]] if lying.size else NEVER_BEAT
         return _Fall(
             ball=poses[0],
             dominoes=poses[1 : 1 + self.count],
             glass=glass_pose,
-            spilt=ramp(BEATS, when - 1.0, when - 1.0 + DRAIN),
-            taken=ramp(BEATS, when + 1.5, when + 1.5 + SOAK),
+            spilt=ramp(FRAME_BEATS, when - 1.0, when - 1.0 + DRAIN_BEATS),
+            taken=ramp(FRAME_BEATS, when + 1.5, when + 1.5 + SOAK_BEATS),
         )
 
     def _water(self, layout: Layout, fall: _Fall) -> Sprite:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from physplan_sandbox.world.phenomena.parts import WATER, Glass, puddle, shown, tap
-from physplan_sandbox.world.render import BEATS
+from physplan_sandbox.world.render import FRAME_BEATS
 from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import PALETTE, Array, Sprite, Value, mix
 
@@ -153,7 +153,7 @@ class Ink:
         if outcome in ("sinks", "beads"):
             drop = self._drop(layout, bottom, take.ramp(2, 10), alpha=1.0)
         else:
-            drop = self._drop(layout, landing, take.ramp(2, 8), alpha=shown(7.4 * take.pace > BEATS))
+            drop = self._drop(layout, landing, take.ramp(2, 8), alpha=shown(7.4 * take.pace > FRAME_BEATS))
         return [self._dropper(layout), drop, *below]
 
     def _dropper(self, layout: Layout) -> Sprite:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from physplan_sandbox.world.phenomena.parts import Glass, puddle, shown, sun
-from physplan_sandbox.world.render import BEATS
+from physplan_sandbox.world.render import FRAME_BEATS
 from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import PALETTE, Array, Sprite
 
@@ -233,7 +233,7 @@ class Flame:
         return sprites
 
     def _flame(self, layout: Layout, dim: Array) -> Sprite:
-        flicker = 1.0 + 0.07 * np.sin(BEATS * 1.7)
+        flicker = 1.0 + 0.07 * np.sin(FRAME_BEATS * 1.7)
         return sprite(
             "flame",
             layout,

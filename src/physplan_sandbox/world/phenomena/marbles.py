@@ -13,8 +13,8 @@ from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import Sprite
 
 START, SPEED = 3.0, 3.4  # the beat at which the ball begins to roll, and how far it goes in a beat
-HURRY = 1.5
-GAP = 0.25  # between touching balls, so that the engine hands the push on from one to the next
+PACE_FACTOR = 1.5
+BALL_GAP = 0.25  # between touching balls, so that the engine hands the push on from one to the next
 
 
 class Marbles:
@@ -36,12 +36,12 @@ class Marbles:
         r, x = rng.uniform(6.1, 6.4), rng.uniform(7.6, 8.6)
         edge = rng.uniform(71.0, 72.0) if variant == "held" else rng.uniform(65.5, 66.5)
         stop_w = rng.uniform(5.6, 6.2)
-        last = edge - r - (stop_w + GAP if variant == "held" else rng.uniform(1.2, 2.0))
+        last = edge - r - (stop_w + BALL_GAP if variant == "held" else rng.uniform(1.2, 2.0))
         if variant == "book":
             r = rng.uniform(6.4, 6.9)
             last = rng.uniform(60, 61.5)
         room = 96 - edge - 4.0
-        row = {f"x{k}": last - (self.count - 1 - k) * (2 * r + GAP) for k in range(self.count)}
+        row = {f"x{k}": last - (self.count - 1 - k) * (2 * r + BALL_GAP) for k in range(self.count)}
         return {
             "r": r,
             "x": x,
@@ -129,7 +129,7 @@ class Marbles:
         poses = simulate(
             moving, ground=layout.ground, fixed=fixed, start=START, pace=take.pace, frames=frames
         )
-        meets = row[0] - 2 * layout["r"] - GAP
+        meets = row[0] - 2 * layout["r"] - BALL_GAP
         if outcome == "stays":
             poses = [Poses(np.minimum(poses[0].x, meets), top - layout["r"], 0.0)]
         elif outcome == "passes":
@@ -143,7 +143,7 @@ class Marbles:
         """A ball that goes through the row does so faster, to be seen at its end before the clip is over."""
         before = np.argmax(np.asarray(pose.x) >= meets)
         shown, solved = np.arange(FRAMES), np.arange(len(pose.x))
-        when = np.where(shown < before, shown, before + HURRY * (shown - before))
+        when = np.where(shown < before, shown, before + PACE_FACTOR * (shown - before))
         return Poses(np.interp(when, solved, pose.x), np.interp(when, solved, pose.y), 0.0)
 
     def _body(self, outcome: str, layout: Layout, x: float, speed: float, top: float) -> Body:

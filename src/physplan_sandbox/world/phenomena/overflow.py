@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from physplan_sandbox.world.phenomena.parts import WATER, Glass, puddle, shown, tap
-from physplan_sandbox.world.render import BEATS
+from physplan_sandbox.world.render import FRAME_BEATS
 from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import Array, Sprite, Value
 
-FULL = 9.0  # the beat at which the glass is full
+FULL_BEAT = 9.0  # the beat at which the glass is full
 
 
 class Overflow:
@@ -101,7 +101,7 @@ class Overflow:
         spilling = outcome == "drifts" or (outcome == "stays" and variant != "jug")
         sprites = [tap(layout), vessel.sprite(), self._stream(layout, take)]
         if outcome != "vanishes":
-            rise = take.ramp(3, FULL) if variant != "jug" else 0.66 * take.ramp(3, 19)
+            rise = take.ramp(3, FULL_BEAT) if variant != "jug" else 0.66 * take.ramp(3, 19)
             sprites.append(vessel.water(rise, alpha=shown(rise > 0.01), order=2))
         if spilling:
             sprites += [self._puddle(layout, take)]
@@ -130,7 +130,7 @@ class Overflow:
 
     def _spill(self, layout: Layout, take: Take) -> Sprite:
         """What runs down the sides of the full glass."""
-        down = take.ramp(FULL - 0.3, FULL + 1.7)
+        down = take.ramp(FULL_BEAT - 0.3, FULL_BEAT + 1.7)
         tall = (layout["h"] - 0.5) * down + 0.01
         return sprite(
             "stream",
@@ -148,7 +148,7 @@ class Overflow:
 
     def _puddle(self, layout: Layout, take: Take) -> Sprite:
         """It spreads from the vessel's foot, farther to the boat's side, where the table slopes."""
-        side, start = layout["side"], FULL + 0.5
+        side, start = layout["side"], FULL_BEAT + 0.5
         spread = take.ramp(start, 19.5)
         back = 0.5 * layout["w"] + 5.0
         near_end = layout["vessel"] - side * back * np.sqrt(spread)
@@ -182,7 +182,7 @@ class Overflow:
         angle: Value = 0.0
         if drifts:
             away = take.ramp(13.5, 21)
-            rocking: Array = away * (1.0 - 0.6 * away) * np.sin(BEATS * 1.1)
+            rocking: Array = away * (1.0 - 0.6 * away) * np.sin(FRAME_BEATS * 1.1)
             x = x + (layout["end"] - x) * away
             base = foot + (layout.ground + 2.5 - foot) * take.ramp(13.0, 15.5)
             angle = 0.16 * rocking

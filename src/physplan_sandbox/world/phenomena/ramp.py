@@ -10,11 +10,11 @@ import numpy as np
 from physplan_sandbox.world.phenomena.blocks import knock
 from physplan_sandbox.world.phenomena.parts import puddle, shown, sun
 from physplan_sandbox.world.physics import Body, Poses, simulate
-from physplan_sandbox.world.render import BEATS
+from physplan_sandbox.world.render import FRAME_BEATS
 from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import Array, Sprite, Value, ramp
 
-FREE = 7.5  # the beat at which too little of the ice is left to hold the ball
+RELEASE_BEAT = 7.5  # the beat at which too little of the ice is left to hold the ball
 
 
 class Ramp:
@@ -107,11 +107,11 @@ class Ramp:
         block = Body(x=layout["block"], y=layout.ground - h / 2, w=w, h=h)
         fixed = [slope.plank(), block]
         pose = simulate(
-            [ball], ground=layout.ground, fixed=fixed, start=FREE * take.pace, pace=0.82 * take.pace
+            [ball], ground=layout.ground, fixed=fixed, start=RELEASE_BEAT * take.pace, pace=0.82 * take.pace
         )[0]
         rolled = np.maximum.accumulate(pose.x)  # what it meets, it stays at
         down = Poses(rolled, pose.y, (rolled - x) / r)
-        arrived = float(BEATS[np.argmax(rolled >= rolled[-1] - 0.5)])
+        arrived = float(FRAME_BEATS[np.argmax(rolled >= rolled[-1] - 0.5)])
         return down, self._tipping(layout, arrived, take) if outcome == "tips" else still
 
     def _tipping(self, layout: Layout, start: float, take: Take) -> Poses:
@@ -121,7 +121,7 @@ class Ramp:
             block = Body(x=x, y=ground - h / 2, w=w, h=h, friction=0.9, bounce=0.02)
             push = knock(2.6 + 0.1 * take.nudge, h)
             return simulate([block], ground=ground, start=start, push=push, pace=0.85)[0]
-        angle = 0.5 * np.pi * ramp(BEATS, start, start + 5.0)
+        angle = 0.5 * np.pi * ramp(FRAME_BEATS, start, start + 5.0)
         return Poses(
             x + w / 2 - (w / 2) * np.cos(angle) + (h / 2) * np.sin(angle),
             ground - (w / 2) * np.sin(angle) - (h / 2) * np.cos(angle),

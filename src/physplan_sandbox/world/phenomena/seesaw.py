@@ -7,18 +7,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from physplan_sandbox.world.paint_machines import BOARD
+from physplan_sandbox.world.paint_machines import BOARD_HALF_THICKNESS
 from physplan_sandbox.world.phenomena.parts import crate_walls, shown
 from physplan_sandbox.world.physics import GRAVITY, Body, Poses, simulate, swing
-from physplan_sandbox.world.render import BEATS, FRAMES
+from physplan_sandbox.world.render import FRAME_BEATS, FRAMES
 from physplan_sandbox.world.scene import Layout, Spot, Take, Thing, back_row, pick, sprite
 from physplan_sandbox.world.sprites import PALETTE, Array, Sprite, ramp
 
-HALF = 20.0  # half the length of the board
-ARM = 15.5  # how far from the middle things lie on it
-BURNT = 2.4  # beats until the thread gives way
-HOOK = 8.0  # picture height at which it hangs
-THROW = 20.0  # how high the ball flies above the end of the board
+BOARD_HALF_LENGTH = 20.0  # half the length of the board
+ARM_LENGTH = 15.5  # how far from the middle things lie on it
+BURN_BEATS = 2.4  # beats until the thread gives way
+HOOK_HEIGHT = 8.0  # picture height at which it hangs
+THROW_HEIGHT = 20.0  # how high the ball flies above the end of the board
 
 
 class Seesaw:
@@ -41,7 +41,7 @@ class Seesaw:
         return {
             "pivot": pivot,
             "height": height,
-            "tilt": float(np.arcsin((height - 1.0) / HALF)),
+            "tilt": float(np.arcsin((height - 1.0) / BOARD_HALF_LENGTH)),
             "w": rng.uniform(12.2, 13.2),
             "h": rng.uniform(13, 14),
             "drop": rng.uniform(16, 18),
@@ -102,11 +102,11 @@ class Seesaw:
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
         falls = outcome != "hovers"
         tilts = outcome not in ("hovers", "holds")
-        burnt = ramp(BEATS, (BURNT - 1.5) * take.pace, (BURNT + 1.2) * take.pace)
+        burnt = ramp(FRAME_BEATS, (BURN_BEATS - 1.5) * take.pace, (BURN_BEATS + 1.2) * take.pace)
         free = self._weight_falling(layout, take)
-        landed = int(np.argmax(free >= self._surface(layout, layout["tilt"], -ARM) - 0.6))
+        landed = int(np.argmax(free >= self._surface(layout, layout["tilt"], -ARM_LENGTH) - 0.6))
         angle = self._angle(layout, take, landed if tilts else None)
-        rest = self._surface(layout, angle, -ARM)
+        rest = self._surface(layout, angle, -ARM_LENGTH)
         carried = np.arange(FRAMES) >= landed
         bottom = np.where(carried, rest, np.minimum(free, rest)) if falls else np.full(FRAMES, free[0])
         sprites = [
@@ -127,17 +127,22 @@ class Seesaw:
 
     def _surface(self, layout: Layout, angle: Array | float, along: float) -> Array:
         """The picture height of the board's top, `along` units right of its middle; tilted clockwise."""
-        return layout.ground - layout["height"] + along * np.sin(angle) - 2 * BOARD * np.cos(angle)
+        return (
+            layout.ground
+            - layout["height"]
+            + along * np.sin(angle)
+            - 2 * BOARD_HALF_THICKNESS * np.cos(angle)
+        )
 
     def _weight_x(self, layout: Layout) -> float:
-        return layout["pivot"] - ARM * float(np.cos(layout["tilt"]))
+        return layout["pivot"] - ARM_LENGTH * float(np.cos(layout["tilt"]))
 
     def _weight_falling(self, layout: Layout, take: Take) -> Array:
         """The height of the weight's foot: by the engine, down to the raised end of the board."""
-        end = float(self._surface(layout, layout["tilt"], -ARM))
+        end = float(self._surface(layout, layout["tilt"], -ARM_LENGTH))
         w, h = layout["w"], layout["h"]
         body = Body(x=self._weight_x(layout), y=end - layout["drop"] - h / 2, w=w, h=h, bounce=0.0)
-        pose = simulate([body], ground=end, start=BURNT * take.pace, pace=take.pace)[0]
+        pose = simulate([body], ground=end, start=BURN_BEATS * take.pace, pace=take.pace)[0]
         return np.asarray(pose.y) + h / 2
 
     def _angle(self, layout: Layout, take: Take, landed: int | None) -> Array:
@@ -151,8 +156,8 @@ class Seesaw:
     def _ball(self, outcome: str, layout: Layout, take: Take, angle: Array) -> Sprite:
         """It lies on the right end until that stops; then it flies on."""
         r = layout["r"]
-        at = ARM * np.cos(angle) + (r + 2 * BOARD) * np.sin(angle)
-        x, y = layout["pivot"] + at, self._surface(layout, angle, ARM) - r
+        at = ARM_LENGTH * np.cos(angle) + (r + 2 * BOARD_HALF_THICKNESS) * np.sin(angle)
+        x, y = layout["pivot"] + at, self._surface(layout, angle, ARM_LENGTH) - r
         up = np.flatnonzero(angle < -0.93 * layout["tilt"])
         turn: Array = np.zeros(FRAMES)
         if up.size and outcome in ("in_crate", "on_table", "floats"):
@@ -168,9 +173,9 @@ class Seesaw:
     def _flight(self, outcome: str, layout: Layout, take: Take, start: int, x: float, y: float) -> Poses:
         """Thrown so that it comes down where the crate is, or would be."""
         r, ground = layout["r"], layout.ground
-        up = float(np.sqrt(2 * GRAVITY * THROW))
+        up = float(np.sqrt(2 * GRAVITY * THROW_HEIGHT))
         rim = ground - layout["crate_h"]
-        time = up / GRAVITY + float(np.sqrt(2 * (THROW + rim - y) / GRAVITY))
+        time = up / GRAVITY + float(np.sqrt(2 * (THROW_HEIGHT + rim - y) / GRAVITY))
         # On the table it rolls on a little.
         end = layout["crate"] - (0.0 if outcome == "in_crate" else 9.0)
         body = Body(
@@ -192,7 +197,7 @@ class Seesaw:
         """A wrong outcome: it stays where it was highest."""
         top = start + int(np.argmin(y[start:]))
         later = np.arange(FRAMES) > top
-        return np.where(later, x[top], x), np.where(later, y[top] + np.sin(BEATS * 0.6), y)
+        return np.where(later, x[top], x), np.where(later, y[top] + np.sin(FRAME_BEATS * 0.6), y)
 
     def _load(self, layout: Layout, angle: Array) -> Sprite:
         """The heavy weight on the right end."""
@@ -201,8 +206,8 @@ class Seesaw:
             "load",
             layout,
             category="weight",
-            x=layout["pivot"] + ARM * np.cos(angle) - 1.5,
-            base=self._surface(layout, angle, ARM) + 1.0,
+            x=layout["pivot"] + ARM_LENGTH * np.cos(angle) - 1.5,
+            base=self._surface(layout, angle, ARM_LENGTH) + 1.0,
             w=size,
             h=size * 1.05,
             color=layout.rgb("weight"),
@@ -219,11 +224,11 @@ class Seesaw:
             "seesaw",
             layout,
             x=layout["pivot"],
-            w=2 * HALF * float(np.cos(layout["tilt"])),
+            w=2 * BOARD_HALF_LENGTH * float(np.cos(layout["tilt"])),
             h=tall,
             level=angle,
             color=layout.rgb("seesaw"),
-            look={"height": layout["height"], "half": HALF},
+            look={"height": layout["height"], "half": BOARD_HALF_LENGTH},
             order=1,
         )
 
@@ -232,7 +237,7 @@ class Seesaw:
         hook, low = self._weight_x(layout), layout["anchor"]
         white = PALETTE["white"]
         at = (layout["candle"] - low) / (hook - low)
-        w, top = hook + 1.2 - low, HOOK - 2.0
+        w, top = hook + 1.2 - low, HOOK_HEIGHT - 2.0
         slope = sprite(
             "thread",
             layout,
@@ -247,7 +252,7 @@ class Seesaw:
             grounded=False,
         )
         end = bottom - layout["h"] + 1.0
-        start = HOOK + (end - HOOK) * burnt
+        start = HOOK_HEIGHT + (end - HOOK_HEIGHT) * burnt
         cord = sprite(
             "thread",
             layout,
@@ -279,10 +284,10 @@ class Seesaw:
         """Such that the flame's middle touches the thread."""
         hook, low = self._weight_x(layout), layout["anchor"]
         share = (layout["candle"] - low) / (hook - low)
-        return share * (layout.ground - HOOK) - 7.5
+        return share * (layout.ground - HOOK_HEIGHT) - 7.5
 
     def _flame(self, layout: Layout) -> Sprite:
-        flicker = 1.0 + 0.07 * np.sin(BEATS * 1.7)
+        flicker = 1.0 + 0.07 * np.sin(FRAME_BEATS * 1.7)
         base = layout.ground - self._candle_height(layout) - 1.6
         x = layout["candle"]
         return sprite("flame", layout, x=x, base=base, w=7, h=12 * flicker, order=2, grounded=False)
