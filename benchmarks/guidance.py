@@ -25,9 +25,9 @@ from benchmarks.timed import busy_plan, medians, step_of
 from physplan.errors import PhysPlanError
 from physplan.guidance import FRAME_GUIDANCE, GuidanceConfig, build_objective
 from physplan.guidance.config import MeasureConfig
-from physplan.guidance.extensions.still_latents import KeepLatents
+from physplan.guidance.extensions.bystanders import KeepBystanders
 from physplan.guidance.gradients.direction import Direction, direction
-from physplan.guidance.guided_video import bystanders_of
+from physplan.guidance.guided_video import preview_size
 from physplan.guidance.previews import PreviewRequest, anchors_of
 from physplan.guidance.repeat import anchor_windows, events_of, window_of
 from physplan.guidance.schedule import Schedule
@@ -58,7 +58,7 @@ METHODS = {
 
 
 TURNS = replace(FAST, events_per_repeat=1)
-LATENTS = replace(TURNS, keep=True, keep_in="latents")
+KEPT_TURNS = replace(TURNS, keep=True)
 
 
 def ways() -> dict[str, GuidanceConfig]:
@@ -69,10 +69,9 @@ def ways() -> dict[str, GuidanceConfig]:
         "fused": replace(FAST, unconditional_grad=True),
         "+ unconditional without gradient": FAST,
         "+ events by turns": TURNS,
-        "+ keep, in pixels": replace(TURNS, keep=True),
-        "or keep, in latents": LATENTS,
-        "+ previews at half size": replace(LATENTS, preview_downscale=2),
-        "or as few repeats as Frame Guidance": replace(LATENTS, schedule=fewer),
+        "+ keep": KEPT_TURNS,
+        "+ previews at half size": replace(KEPT_TURNS, preview_downscale=2),
+        "or as few repeats as Frame Guidance": replace(KEPT_TURNS, schedule=fewer),
         "preset best": load_config("best").guided_sketch,
     }
 
@@ -220,13 +219,11 @@ def repeat_of(bench: Bench, events: int, config: GuidanceConfig, step: int) -> C
     )
     requests = anchors_of(objective, windows)
     if config.keep:
-        bystanders = bystanders_of(bench.model, conditioning, chain, evidence, config)
-        if isinstance(bystanders, KeepLatents):
-            requests.append(bystanders.request())
-        else:
-            frame, event = bystanders.turn(0)
-            window = window_of(bench.model, conditioning, frame, config)
-            requests.append(PreviewRequest(objective=bystanders, event=event, window=window, anchor=False))
+        size = preview_size(conditioning, config)
+        bystanders = KeepBystanders(chain, evidence, size=size, device=bench.model.device)
+        frame, event = bystanders.turn(0)
+        window = window_of(bench.model, conditioning, frame, config)
+        requests.append(PreviewRequest(objective=bystanders, event=event, window=window, anchor=False))
 
     def once() -> Direction:
         return direction(

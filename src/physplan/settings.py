@@ -36,13 +36,13 @@ def setting(
     return field(default=default, default_factory=factory, metadata={"says": says, **limits, **more})
 
 
-def retired(kind: Any) -> Mapping[str, Any]:
+def retired(kind: Any, *, keyed: bool = False) -> Mapping[str, Any]:
     """Settings that a class had before, with the one value that still means what is done now.
 
-    They are read from files and run folders, and stand in stage keys: what was made with them is still done.
+    They are read from files and run folders. Those that are `keyed` stand in stage keys; what had come later
+    never did at this value.
     """
-    found: Mapping[str, Any] = getattr(kind, "RETIRED", {})
-    return found
+    return getattr(kind, "RETIRED", {}) | ({} if keyed else getattr(kind, "RETIRED_LATER", {}))
 
 
 def problem(value: Any, metadata: Mapping[str, Any]) -> str | None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import torch
 
 from physplan.graph import Edge, EventChain, Link, Node, PhysicalDelta, StateChange, StateGraph, Update
-from physplan.guidance.extensions.bystanders import TOLERANCE, KeepBystanders, bystanders, excess
-from physplan.guidance.extensions.still_latents import KeepLatents
+from physplan.guidance.extensions.bystanders import (
+    TOLERANCE,
+    KeepBystanders,
+    KeepRest,
+    bystanders,
+    excess,
+)
 from physplan.guidance.objective import measure_frame
-from physplan.video.frames import FrameLayout
 from physplan_testing.pictures import box, evidence_of, paint
 
 SIZE = (32, 48)
@@ -113,26 +117,28 @@ def test_every_frame_of_the_round_has_its_turn_with_the_event_that_is_under_way(
     assert anchor <= 8
 
 
-def still_latents() -> tuple[KeepLatents, torch.Tensor]:
-    """On a grid as fine as the picture: only the neighbours of a bystander's edge fall out."""
-    layout = FrameLayout(num_frames=9, ratio=4)
-    still = picture()[None, :, None].expand(1, 3, 3, *SIZE).contiguous()
-    return KeepLatents(objective(picture(ball=BLUE)), still, layout), still
+def test_where_the_keyframe_is_the_first_frame_the_rest_is_held_and_elsewhere_nothing():
+    masks = {id: mask for id, (mask, _) in FIRST.items()}
+    evidence = evidence_of(chain(), (picture(), masks), (picture(ball=BLUE), masks))
+    rest = KeepRest(evidence, size=SIZE, device=torch.device("cpu"))
+    spoilt = picture()
+    spoilt[:, 0, :] = 0.0  # the wall, which is no object
+
+    def cost(frame: torch.Tensor) -> float:
+        (term,) = measure_frame(rest, 0, frame)
+        assert term.value is not None
+        return float(term.value)
+
+    assert cost(picture(ball=RED)) == cost(picture(ball=GREEN)) == 0
+    assert cost(spoilt) > 0
+    assert cost(picture(plant=RED)) > 0
+    assert torch.equal(rest.places[0] > 0, ~BALL)
 
 
-def kept_value(keep: KeepLatents, latents: torch.Tensor) -> float:
-    (term,) = keep.measure(0, keep.encode(0, latents))
-    assert term.value is not None
-    return float(term.value)
-
-
-def test_latents_of_a_still_clip_hold_the_bystanders_of_all_frames_at_once():
-    keep, still = still_latents()
-    assert kept_value(keep, still) == 0
-    for changed, noticed in ((PLANT, True), (CUP, True), (BALL, False)):
-        moved = still.clone()
-        moved[:, :, 2, changed] += 1.0  # in the last latent alone
-        assert (kept_value(keep, moved) > 0) == noticed
-    assert kept_value(keep, still + 0.5 * keep.tolerance) == 0, "what the autoencoder differs by is nothing"
-    assert keep.request().window.latents == slice(0, 3)
-    assert not keep.request().decoded
+def test_an_editor_that_redrew_every_pixel_leaves_no_rest():
+    masks = {id: mask for id, (mask, _) in FIRST.items()}
+    evidence = evidence_of(chain(), (picture(), masks), (picture() * 0.9, masks))
+    rest = KeepRest(evidence, size=SIZE, device=torch.device("cpu"))
+    (term,) = measure_frame(rest, 0, picture())
+    assert term.value is None
+    assert "keyframe" in (term.skipped or "")

@@ -63,16 +63,6 @@ def test_base_is_the_unguided_loop(run, model, prepare):
     assert result.steps == ()
 
 
-def test_a_step_of_the_repeat_has_one_length_however_many_terms_and_events(run):
-    config = replace(CONFIG, step_of="repeat", step_size=2.5)
-    for turns in (None, 1):
-        steps = run(replace(config, events_per_repeat=turns)).steps
-        active = [step.update_norm for step in steps if step.update_norm]
-        assert active
-        assert active == pytest.approx([2.5] * len(active), rel=1e-4)
-    assert len({round(step.update_norm, 3) for step in run(replace(CONFIG, step_size=2.5)).steps}) > 1
-
-
 def test_a_seed_gives_the_same_latents_and_another_seed_others(run):
     first, again, other = run(seed=1), run(seed=1), run(seed=2)
     assert torch.equal(first.latents, again.latents)
@@ -319,18 +309,3 @@ def test_a_start_that_is_missing_or_not_wanted_is_refused(run):
         run(CONFIG, start=Held())
     with pytest.raises(PhysPlanError, match="the clocks of a sketch"):
         replace(CONFIG, weak=0.1)
-
-
-def test_bystanders_can_be_held_without_decoding_a_frame(run, model, monkeypatch):
-    decoded = []
-    plain = type(model).decode_window
-    monkeypatch.setattr(type(model), "decode_window", lambda *a: decoded.append(1) or plain(*a))
-    config = replace(CONFIG, keep=True, gradient="fused")
-    counts = {}
-    for where in ("pixels", "latents"):
-        decoded.clear()
-        result = run(replace(config, keep_in=where))
-        counts[where] = len(decoded)
-        assert any(term.term == "keep" for step in result.steps for term in step.terms)
-        assert result.latents.isfinite().all()
-    assert counts["pixels"] - counts["latents"] == len(result.steps)

@@ -241,3 +241,17 @@ def test_an_instance_a_cell_beside_its_place_is_filled_and_one_that_is_gone_is_n
         built = objective(evidence(), fill="log", fill_matched="all", filled=0.6, smallest_extra=1.0)
         terms = {str(m.spec): m for m in measure_frame(built, 0, frame)}
         assert (float(terms["count(ice#1)"].value) == 0) == filled
+
+
+def test_a_pale_trace_satisfies_occupancy_and_not_the_cells():
+    """Drops of another hue on half of their place: near enough to their reference, not to the keyframe."""
+    pale = tuple(0.75 * blue + 0.25 * red for blue, red in zip(BLUE, RED, strict=True))
+    for shown, wrong in ((BLUE, False), (pale, True)):
+        frame = paint(SIZE, (ICE, GREEN), (TRAY, RED), (DROPS, shown))
+        found = {}
+        for fill, filled in (("log", 0.8), ("cells", 0.97)):
+            built = objective(evidence(), fill=fill, fill_matched="all", filled=filled, threshold=0.3)
+            terms = {str(m.spec): m for m in measure_frame(built, 0, frame)}
+            found[fill] = next(float(m.value) for name, m in terms.items() if "count(drops" in name)
+        assert found["log"] == 0
+        assert (found["cells"] > 0) == wrong

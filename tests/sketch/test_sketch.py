@@ -26,7 +26,7 @@ from physplan.sketch import make_sketch
 from physplan.sketch.alignment import find_shift, matched_tones
 from physplan.sketch.cuts import rigid_shift
 from physplan.sketch.pixels import fill, placed
-from physplan.sketch.scene import changes
+from physplan.sketch.scene import aligned_evidence, changes
 
 FALL = (Unlink("ball#1", "above", "post#2"), Link("post#2", "support", "ball#1"))
 ABOVE = (Edge("ball#1", "above", "post#2"),)
@@ -191,6 +191,19 @@ def test_an_editor_that_shifts_and_tints_everything_misleads_nobody() -> None:
     x, y = centre(frames[-1], COLOURS["ball"])
     assert (x, y) == pytest.approx((15, 39), abs=0.8)
     assert (frames[-1] - drawn.image).abs().mean() < 0.02
+
+
+def test_a_composed_keyframe_is_the_first_frame_but_for_what_the_plan_changes() -> None:
+    chain, found = falling()
+    drawn = found.keyframes[0]
+    invented = drawn.image.clone()
+    invented[:, 2:6, 40:48] = 0.0
+    seen = aligned_evidence(chain, evidence(found.first, replace(drawn, image=invented)), composed=True)
+    same = (seen.keyframes[0].image == found.first.image).all(0)
+    ball = found.first.masks["ball#1"] | drawn.masks["ball#1"]
+    assert same[2:6, 40:48].all()
+    assert not same[ball].any()
+    assert same.float().mean() > 0.7
 
 
 def test_objects_named_by_relations_alone_are_scenery_unless_they_move() -> None:

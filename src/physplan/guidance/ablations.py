@@ -31,6 +31,9 @@ ABLATIONS: Mapping[str, Change] = {
     "no_position": _without(Term.POSITION),  # (vii)
     "no_depth": _without(Term.DEPTH),  # (viii)
     "no_keep": lambda config: replace(  # ours, as is the preservation that it removes
-        config, keep=False, measure=replace(config.measure, count="all")
+        config,
+        keep=False,
+        losses=tuple(loss for loss in config.losses if loss != "rest"),
+        measure=replace(config.measure, count="all"),
     ),
 }

@@ -21,10 +21,8 @@ FillMatched = Literal["none", "spawned", "all"]
 Suppress = Literal["occupancy", "log"]
 Counted = Literal["all", "named"]
 StartAt = Literal["noise", "sketch"]
-KeepIn = Literal["pixels", "latents"]
 Until = Literal["schedule", "satisfied"]
-Keyframes = Literal["raw", "aligned"]
-StepOf = Literal["term", "repeat"]
+Keyframes = Literal["raw", "aligned", "composed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,24 +97,17 @@ class GuidanceConfig:
     """How the comparison moves the latent (eq. 10, algorithm 1)."""
 
     RETIRED: ClassVar[Mapping[str, Any]] = {"weight_at": "clean"}
+    RETIRED_LATER: ClassVar[Mapping[str, Any]] = {"keep_in": "pixels", "step_of": "term"}
 
-    losses: tuple[str, ...] = setting(("terms",), "'terms', 'whole_frame' and the names of registered losses")
+    losses: tuple[str, ...] = setting(("terms",), "'terms', 'rest', 'whole_frame' and registered losses")
     keyframes: Keyframes = setting(
-        "raw", "as the editor drew them, or aligned: its shift and tones undone, as in the sketch", later=True
-    )
+        "raw", "as the editor drew them; aligned: its shift and tones undone, as in the sketch; composed: and"
+        " the first frame wherever the plan changes nothing", later=True,
+    )  # fmt: skip
     keep: bool = setting(False, "also hold what no edit names to the first frame, in all frames")
-    keep_in: KeepIn = setting(
-        "pixels",
-        "of keep: a decoded frame in each repeat; experimental: all latents at once, undecoded",
-        later=True,
-    )
     measure: MeasureConfig = setting(factory=MeasureConfig, says="how a preview is compared with a keyframe")
     schedule: Schedule = setting(factory=Schedule.linear, says="guided repeats of each step")
     step_size: float = setting(CONSTANTS.step_size, "eta", low=0, high=10_000)
-    step_of: StepOf = setting(
-        "term", "eta is the length of each term's step (eq. 10), or of a repeat's, however many terms it has",
-        later=True,
-    )  # fmt: skip
     outside_weight: float = setting(
         CONSTANTS.outside_weight,
         "lambda: 0 leaves everything outside the regions alone, 1 is unweighted",
@@ -166,9 +157,7 @@ class GuidanceConfig:
     def __post_init__(self) -> None:
         _one_of(
             gradient=(self.gradient, GradientMode),
-            keep_in=(self.keep_in, KeepIn),
             keyframes=(self.keyframes, Keyframes),
-            step_of=(self.step_of, StepOf),
             start=(self.start, StartAt),
             until=(self.until, Until),
             combine_at=(self.combine_at, CombineAt),

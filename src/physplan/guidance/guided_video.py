@@ -9,9 +9,7 @@ from physplan.graph import EventChain
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.extensions.bystanders import KeepBystanders
 from physplan.guidance.extensions.frame_guidance import frame_guidance_start
-from physplan.guidance.extensions.still_latents import KeepLatents
 from physplan.guidance.objective import build_objective
-from physplan.guidance.paper.keyframes import resize
 from physplan.guidance.records import GuidanceResult, OnProgress, StopRun
 from physplan.guidance.repeat import GuidedRun
 from physplan.guidance.sampler import guided_sample
@@ -48,17 +46,18 @@ def guide(
     guided = any(config.schedule.repeats)
     if guided and isinstance(model, DrawsOutcome):
         conditioning = model.undecided(conditioning)
+    size = preview_size(conditioning, config)
     objective = build_objective(
         config.losses if guided else (),
         chain,
         evidence,
         encoder=encoder,
         depth=depth,
-        size=preview_size(conditioning, config),
+        size=size,
         device=model.device,
         config=config.measure,
     )
-    kept = bystanders_of(model, conditioning, chain, evidence, config) if config.keep and guided else None
+    kept = KeepBystanders(chain, evidence, size=size, device=model.device) if config.keep and guided else None
     run = GuidedRun(
         model=model,
         conditioning=conditioning,
@@ -100,21 +99,3 @@ def preview_size(conditioning: Conditioning, config: GuidanceConfig) -> tuple[in
     """Height and width of decoded previews."""
     small = config.preview_downscale
     return conditioning.height // small, conditioning.width // small
-
-
-def bystanders_of(
-    model: VideoModel,
-    conditioning: Conditioning,
-    chain: EventChain,
-    evidence: Evidence,
-    config: GuidanceConfig,
-) -> KeepBystanders | KeepLatents:
-    """What no edit names, held to the first frame: frame by frame, or in all latents at once."""
-    if config.keep_in == "pixels":
-        return KeepBystanders(chain, evidence, size=preview_size(conditioning, config), device=model.device)
-    layout = conditioning.layout
-    grid = (conditioning.latents.shape[-2], conditioning.latents.shape[-1])
-    first = resize(evidence.first.image.to(model.device), (conditioning.height, conditioning.width))
-    still = model.encode_frames(first.expand(layout.num_frames, -1, -1, -1), layout)
-    kept = KeepBystanders(chain, evidence, size=grid, device=model.device)
-    return KeepLatents(kept, still, layout)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     Loss = Callable[[Tensor, Event, KeyframeEvidence], tuple[Tensor, Tensor | None]]
 
 L = TypeVar("L", bound="Loss")
-BUILT_IN = ("terms", "whole_frame")
-BUILT_IN_TERMS = (*(term.value for term in Term), "keep", "whole_frame")
+BUILT_IN = ("terms", "rest", "whole_frame")
+BUILT_IN_TERMS = (*(term.value for term in Term), "keep", "rest", "whole_frame")
 LOSSES: dict[str, Loss] = {}
 IDENTITIES: dict[str, str | None] = {}  # of losses
 

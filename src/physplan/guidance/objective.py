@@ -12,6 +12,7 @@ from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, Term
 from physplan.guidance.comparison import EventKeyframe
 from physplan.guidance.config import MeasureConfig
+from physplan.guidance.extensions.bystanders import KeepRest
 from physplan.guidance.extensions.frame_guidance import WholeFrameObjective
 from physplan.guidance.extensions.selection import chosen_terms
 from physplan.guidance.losses import find_loss
@@ -124,6 +125,8 @@ def build_objective(
                     chain, evidence, encoder=encoder, depth=depth, size=size, device=device, config=config
                 )
             )
+        elif name == "rest":
+            parts.append(KeepRest(evidence, size=size, device=device))
         elif name == "whole_frame":
             parts.append(WholeFrameObjective(evidence, size=size, device=device))
         else:

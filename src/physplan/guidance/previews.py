@@ -29,7 +29,6 @@ class PreviewRequest:
     event: int
     window: Window
     anchor: bool = True  # whether the frame is the event's own
-    decoded: bool = True  # False: the objective measures the latents themselves
 
 
 def anchors_of(objective: Objective, windows: Mapping[int, Window]) -> list[PreviewRequest]:
@@ -92,7 +91,7 @@ def decode_and_measure(
     latents = clean[:, :, window.latents].clone().requires_grad_()
     begun = seconds(latents.device)
     with torch.enable_grad():
-        frame = model.decode_window(shrink(latents, downscale), window) if request.decoded else latents
+        frame = model.decode_window(shrink(latents, downscale), window)
         decoded = seconds(latents.device)
         encoded = objective.encode(event, frame)
         leaves = {name: tensor.detach().requires_grad_() for name, tensor in encoded.items()}

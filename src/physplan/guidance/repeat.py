@@ -12,10 +12,8 @@ from torch import Tensor
 
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.extensions.frame_guidance import draw_frames_first
-from physplan.guidance.extensions.still_latents import KeepLatents
 from physplan.guidance.gradients.direction import Direction, direction
 from physplan.guidance.objective import Objective
-from physplan.guidance.paper.update import normalised
 from physplan.guidance.previews import PreviewRequest, anchors_of
 from physplan.guidance.records import Stage
 from physplan.video.frames import Window
@@ -45,7 +43,7 @@ class GuidedRun:
     anchors: Sequence[int]  # one frame per event
     config: GuidanceConfig
     generator: torch.Generator
-    bystanders: FrameRound | KeepLatents | None = None
+    bystanders: FrameRound | None = None
     start: Start | None = None  # None: noise
 
     @cached_property
@@ -68,9 +66,7 @@ class GuidedRun:
     def requests(self, events: Mapping[int, Window], number: int) -> list[PreviewRequest]:
         """What repeat `number` decodes: the anchors of these events, and a frame of the bystanders' round."""
         found = anchors_of(self.objective, events)
-        if isinstance(self.bystanders, KeepLatents):
-            found.append(self.bystanders.request())
-        elif self.bystanders is not None:
+        if self.bystanders is not None:
             frame, event = self.bystanders.turn(number)
             window = window_of(self.model, self.conditioning, frame, self.config)
             found.append(PreviewRequest(objective=self.bystanders, event=event, window=window, anchor=False))
@@ -102,11 +98,8 @@ def step_of_repeat(config: GuidanceConfig, gradient: Tensor, *, share: float) ->
     """What is taken off z; `share` of the events were looked at.
 
     Events that take turns are in `share` of all repeats: with a step that much longer, a round of turns moves
-    the latent as far as all events in every repeat would (eq. 10). A step of the repeat has one length in any
-    case: an event with one term moves as fast as one with six.
+    the latent as far as all events in every repeat would (eq. 10).
     """
-    if config.step_of == "repeat":
-        return config.step_size * normalised(gradient)
     return config.step_size / share * gradient
 
 

@@ -57,10 +57,8 @@ class Method:
         return "none" if guidance is None else guidance.gradient
 
     def encodes_clip(self, config: Config) -> bool:
-        """Whether the video model's encoder sees a whole clip: the sketch, or the preserved surroundings."""
-        guidance = self.guidance(config)
-        kept = guidance and guidance.keep and guidance.keep_in == "latents" and any(guidance.schedule.repeats)
-        return self.samples and (self.start(config) == "sketch" or bool(kept))
+        """Whether the video model's encoder sees a whole clip: the sketch."""
+        return self.samples and self.start(config) == "sketch"
 
     def reasoner(self, name: str, known: Collection[str]) -> str:
         """The reasoner that it plans with: the config's own, or that one's ablation."""

@@ -120,6 +120,12 @@ class _Sampling:
         losses = {"ended": "finished", "skipped": {}, "repeats": 0, "planned_repeats": 0, "steps": []}
         return Sampled(latents=latents, layout=self.conditioning.layout, losses=losses)
 
+    def _keyframes(self, by: Guide) -> Evidence:
+        """What guidance is held against."""
+        if by.config.keyframes == "raw":
+            return by.evidence
+        return aligned_evidence(by.chain, by.evidence, composed=by.config.keyframes == "composed")
+
     def guided(self, by: Guide) -> Sampled:
         model, chain, config = self.backends.video, by.chain, by.config
         start = None
@@ -135,7 +141,7 @@ class _Sampling:
             model,
             self.conditioning,
             chain,
-            aligned_evidence(chain, by.evidence) if config.keyframes == "aligned" else by.evidence,
+            self._keyframes(by),
             encoder=self.backends.encoder,
             depth=self.backends.depth,
             config=config,

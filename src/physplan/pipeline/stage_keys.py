@@ -62,7 +62,7 @@ def _later(settings: Any, at: str = "") -> Iterator[str]:
 def _without_later(value: Any) -> Any:
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return to_plain(value)
-    return dict(retired(value)) | {
+    return dict(retired(value, keyed=True)) | {
         field.name: _without_later(getattr(value, field.name))
         for field in dataclasses.fields(value)
         if not _is_unset(field, getattr(value, field.name))

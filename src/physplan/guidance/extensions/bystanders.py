@@ -62,6 +62,25 @@ class KeepBystanders:
         return (Measured(spec=spec, value=value, region=place),)
 
 
+class KeepRest:
+    """At each anchor one term: the same, over all pixels in which the keyframe is the first frame."""
+
+    def __init__(self, evidence: Evidence, *, size: tuple[int, int], device: torch.device) -> None:
+        first = evidence.first.image
+        self.first = resize(first.to(device), size)
+        same = [(keyframe.image == first).all(0)[None, None].float() for keyframe in evidence.keyframes]
+        self.places = [F.interpolate(place, size, mode="area")[0, 0].to(device) for place in same]
+
+    def encode(self, event: int, frame: Tensor) -> dict[str, Tensor]:
+        return {"frame": frame}
+
+    def measure(self, event: int, encoded: Mapping[str, Tensor]) -> tuple[Measured, ...]:
+        spec, place = TermSpec(event=event, name="rest"), self.places[event]
+        if not place.any():
+            return (Measured(spec=spec, skipped="no pixel of the keyframe is the first frame's"),)
+        return (Measured(spec=spec, value=excess(encoded["frame"], self.first, place), region=place),)
+
+
 def excess(frame: Tensor, first: Tensor, place: Tensor) -> Tensor:
     """The mean, over `place` [H, W], of what two pictures [3, H, W] differ by beyond the tolerance."""
     beyond = ((frame - first).abs() - TOLERANCE).clamp_min(0)

@@ -29,24 +29,30 @@ def count(inputs: ConfiguredInputs) -> Tensor | None:
             parts.append(terms.suppress(seen.occupancy, seen.preview, extra))
         else:
             parts.append(suppress_log(seen.logits, seen.preview, extra))
-    if missing := to_fill(seen, config):
+    alike = cells_alike(inputs.features, inputs.target.features) if config.fill == "cells" else None
+    if missing := to_fill(seen, config, alike):
         if config.fill == "occupancy":
             parts.append(terms.fill(seen.occupancy, seen.target, seen.keyframe, missing))
-        elif config.fill == "cells":
-            features, wanted = inputs.features, inputs.target.features
-            parts.append(fill_cells(features, wanted, seen.keyframe, missing))
+        elif alike is not None:
+            parts.append(averages(1 - alike, seen.keyframe)[list(missing)].sum())
         else:
             parts.append(fill_log(seen.logits, seen.target_logits, seen.keyframe, missing))
     return torch.stack(parts).sum() if parts else None
 
 
-def to_fill(seen: DetailedComparison, config: MeasureConfig) -> tuple[int, ...]:
-    """The keyframe instances to fill: those without a partner, or all of them if the settings say so."""
+def to_fill(seen: DetailedComparison, config: MeasureConfig, alike: Tensor | None = None) -> tuple[int, ...]:
+    """The keyframe instances to fill: those without a partner, or all of them if the settings say so.
+
+    With `alike` [h, w], an instance is filled where its cells are so much alike, whatever their occupancy.
+    """
     matched = config.fill_matched == "all" or (config.fill_matched == "spawned" and seen.spawned)
     wanted = tuple(range(len(seen.keyframe))) if matched else seen.matching.missing
     if config.filled == 1 or not wanted:
         return wanted
-    shares = reached(seen.occupancy.detach(), seen.target, seen.keyframe)
+    if alike is None:
+        shares = reached(seen.occupancy.detach(), seen.target, seen.keyframe)
+    else:
+        shares = averages(alike.detach(), seen.keyframe).tolist()
     return tuple(l for l in wanted if shares[l] < config.filled)
 
 
@@ -78,13 +84,9 @@ def fill_log(logits: Tensor, target: Tensor, keyframe: Instances, missing: Seque
     return averages(gap.clamp_min(0), keyframe)[list(missing)].sum()
 
 
-def fill_cells(features: Tensor, target: Tensor, keyframe: Instances, missing: Sequence[int]) -> Tensor:
-    """`terms.fill` as sum_l avg_{Q_l} (1 - cos(F(x), F(I))), cell by cell and without a reference feature.
-
-    Occupancy is near 1 for a pale trace of the object; here every cell has to look as in the keyframe.
-    """
-    apart = 1 - F.cosine_similarity(features, target, dim=0, eps=EPSILON)
-    return averages(apart, keyframe)[list(missing)].sum()
+def cells_alike(features: Tensor, target: Tensor) -> Tensor:
+    """cos(F(x), F(I)) of every cell [h, w]: low for a pale trace, of which occupancy is near 1."""
+    return F.cosine_similarity(features, target, dim=0, eps=EPSILON)
 
 
 def reached(occupancy: Tensor, target: Tensor, keyframe: Instances) -> list[float]:

@@ -38,19 +38,21 @@ class Direct(Mode):
             self._sum(preview, term.spec.weight * normalised(gradient), [term])
 
     def _add_joined(self, preview: Preview) -> None:
-        """Terms of one length where they are cheap, at the features; then one pass for all of them.
+        """Terms of one length where they are cheap, at what they read; then a pass for those that read it.
 
-        The sum is made as long as it would be if the terms were orthogonal.
+        A pass's sum is made as long as it would be if its terms were orthogonal.
         """
         norms = [(term, term.norm) for term in preview.active]
         self.log.norms += norms
         sound = [(term, norm) for term, norm in norms if norm.isfinite() and norm > 0]
-        if not sound:
-            return
-        total = add(scale(term.gradient, term.spec.weight / norm) for term, norm in sound)
-        joined = self.log.shared(self.back(preview, total))
-        length = math.sqrt(sum(term.spec.weight**2 for term, _ in sound))
-        self._sum(preview, length * normalised(joined), [term for term, _ in sound])
+        groups = [
+            [one for one in sound if ("frame" in one[0].gradient) is pixels] for pixels in (True, False)
+        ]
+        for left, group in countdown([group for group in groups if group]):
+            total = add(scale(term.gradient, term.spec.weight / norm) for term, norm in group)
+            joined = self.log.shared(self.back(preview, total, again=left > 0))
+            length = math.sqrt(sum(term.spec.weight**2 for term, _ in group))
+            self._sum(preview, length * normalised(joined), [term for term, _ in group])
 
     def _sum(self, preview: Preview, gradient: Tensor, terms: Sequence[Active]) -> None:
         self.at_clean[:, :, preview.window.latents] += self.union_weights(terms, gradient) * gradient
