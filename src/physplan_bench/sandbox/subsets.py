@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from itertools import count, islice
 
 from physplan.errors import PhysPlanError
+from physplan.graph import Term
+from physplan.guidance.paper.selection import select_terms
 from physplan_bench.sandbox.movement import hides, movers
 from physplan_sandbox.truth import object_ids, true_chain
 from physplan_sandbox.world.phenomena import scene
@@ -35,9 +37,22 @@ def hiding(shown: Scene) -> bool:
     return bool(keys) and hides(shown.render(), keys)
 
 
+def selecting(term: Term) -> Callable[[Scene], bool]:
+    """Some event of the true plan selects the term: its ablation has something to leave out."""
+
+    def selects(shown: Scene) -> bool:
+        chain = true_chain(shown)
+        return any(spec.name == term for i in range(len(chain.events)) for spec in select_terms(chain, i))
+
+    return selects
+
+
 def half_hidden(shown: Scene) -> bool:
-    """An object that moves shows less than 80 % of itself in the first frame: the rest has to be made up."""
-    chosen, clip = movers(true_chain(shown)), shown.render()
+    """An object that moves shows less than 80 % of itself in the first frame: the rest has to be made up.
+    What holds something is left out: its content covers it, and leaves with it."""
+    chain, clip = true_chain(shown), shown.render()
+    holding = {edge.a for edge in chain.graph.edges if edge.r == "containment"}
+    chosen = movers(chain) - holding
     for key, id in object_ids(shown).items():
         if id in chosen and key in clip.names:
             areas = (clip.objects == clip.names.index(key)).sum((1, 2))
@@ -52,6 +67,7 @@ SUBSETS: Mapping[str, Callable[[Scene], bool]] = {
     "moving": moving,
     "hiding": hiding,
     "half-hidden": half_hidden,
+    **{f"{term.value}-term": selecting(term) for term in Term if term is not Term.COUNT},
 }
 
 

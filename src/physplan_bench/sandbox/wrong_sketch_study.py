@@ -1,14 +1,19 @@
-"""Wrong sketches over scenes: which share each arm mends, term by term."""
+"""Wrong sketches over scenes: which share each arm mends, term by term.
+
+Every term has as many scenes as every other: those kinds of scenes take turns whose last event selects it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from physplan.guidance.extensions.selection import chosen_terms
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config, to_plain
 from physplan.pipeline.defaults import with_defaults
@@ -18,11 +23,13 @@ from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import provenance
 from physplan_bench.sandbox.scenes import Setting, check_honoured, weights_digest
-from physplan_bench.sandbox.wrong_sketch import ARMS, WRONG, find_task, measure_task, mended
+from physplan_bench.sandbox.wrong_sketch import ARMS, WRONG, find_task, measure_task, mended, spoilt
 from physplan_bench.tables import Column, Row, Table
-from physplan_sandbox.world.phenomena import scene
+from physplan_sandbox.truth import true_chain
+from physplan_sandbox.world.phenomena import one_of_each, scene
+from physplan_sandbox.world.scene import Scene
 
-PROTOCOL = "sandbox wrong sketch 1"
+PROTOCOL = "sandbox wrong sketch 2"
 WEAK, STRONG = 0.4, 0.6  # clocks that leave the video model half of the steps
 LABELS = {
     "none": "no guidance",
@@ -37,6 +44,7 @@ class WrongSketchStudy:
     scenes: int = 20
     split: str = "test"
     first: int = 1900
+    terms: tuple[str, ...] = tuple(WRONG)
     config: Config
     name = "wrong-sketch"
 
@@ -48,21 +56,24 @@ class WrongSketchStudy:
         return cls(config=config, **fields)
 
     def cases(self) -> list[Case]:
+        weights = weights_digest()
         return [
             Case(
-                name=f"wrong-{self.split}-{index}-{term}",
+                name=f"wrong-{self.split}-{shown.index}-{term}",
                 group=term,
                 identity={
                     "benchmark": PROTOCOL,
-                    "weights": weights_digest(),
+                    "weights": weights,
                     "split": self.split,
-                    "scene": index,
+                    "scene": shown.index,
+                    "phenomenon": shown.phenomenon.name,
+                    "variant": shown.variant,
                     "term": term,
                     "guidance": to_plain(self.config.guided_sketch),
                 },
             )
-            for index in range(self.first, self.first + self.scenes)
-            for term in WRONG
+            for term in self.terms
+            for shown in scenes_for(term, self.split, first=self.first, number=self.scenes)
         ]
 
     def setup(self) -> CaseFunction:
@@ -71,8 +82,10 @@ class WrongSketchStudy:
         config, split = self.config, self.split
 
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
-            here = Setting(scene=scene(split, case.identity["scene"]), config=config)
-            task = find_task(*here.drawn(0), case.identity["term"])
+            about = case.identity
+            shown = scene(split, about["scene"], phenomenon=about["phenomenon"], variant=about["variant"])
+            here = Setting(scene=shown, config=config)
+            task = find_task(*here.drawn(0), about["term"])
             if task is None:
                 return {"errors": None}
             return {"node": task.node, "errors": measure_task(here, task, config.guided_sketch)}
@@ -80,32 +93,65 @@ class WrongSketchStudy:
         return measure
 
     def summarise(self, results: Results, folder: Path) -> dict[str, Any]:
+        """Scenes whose sketch shows no error are left out, and counted."""
         found: dict[str, dict[str, list[int]]] = {arm: {} for arm in ARMS}
+        left_out = dict.fromkeys(self.terms, 0)
         for case in self.cases():
-            errors = results[case.name]["errors"]
-            if errors is None or not errors["sketch"]:  # nothing to spoil, or no error to see
+            errors, term = results[case.name]["errors"], case.identity["term"]
+            if errors is None or not spoilt(errors, term):
+                left_out[term] += 1
                 continue
             for arm in ARMS:
-                good, of = found[arm].get(case.identity["term"], [0, 0])
-                found[arm][case.identity["term"]] = [good + mended(errors, arm), of + 1]
+                good, of = found[arm].get(term, [0, 0])
+                found[arm][term] = [good + mended(errors, arm), of + 1]
         settings = {"split": self.split, "first": self.first, "scenes": self.scenes}
         return {
             "provenance": provenance(protocol=PROTOCOL, settings=settings, seeds=[0]),
             "mended": found,
+            "left_out": left_out,
         }
 
     def table(self, result: Mapping[str, Any], label: str) -> Table:
         def cell(shares: Mapping[str, list[int]], term: str) -> str | None:
-            return f"{shares[term][0]}/{shares[term][1]}" if term in shares else None
+            return mended_cell(*shares[term]) if term in shares else None
 
         return Table(
-            title=f"Properties mended, {self.scenes} {self.split} scenes from {self.first}",
+            title=f"Properties mended, {self.scenes} {self.split} scenes from {self.first} for each term",
             label="Guidance",
-            columns=tuple(Column(title=term) for term in WRONG),
+            columns=tuple(Column(title=term) for term in self.terms),
             rows=tuple(
                 Row(label=LABELS[arm], cells=tuple(cell(result["mended"][arm], term) for term in WRONG))
                 for arm in ARMS
             ),
             note="The sketch has one property of one object wrong; the keyframes are the simulator's."
-            " Mended: the video's error is at most half of the sketch's.",
+            " Mended: the video's error is at most half of the sketch's; in brackets the 95 % interval.",
         )
+
+
+def mended_cell(good: int, of: int) -> str:
+    """Share in percent with its exact (Clopper-Pearson) interval, and the number of scenes."""
+    from scipy.stats import binomtest
+
+    interval = binomtest(good, of).proportion_ci(method="exact")
+    return f"{100 * good / of:.0f} [{100 * interval.low:.0f}, {100 * interval.high:.0f}] of {of}"
+
+
+def scenes_for(term: str, split: str, *, first: int, number: int) -> list[Scene]:
+    """Scenes whose last event selects the term, by the true plan; their kinds take turns."""
+    kinds = kinds_for(term, split, index=first)
+    turns = (kinds[k % len(kinds)] for k in range(number))
+    return [
+        scene(split, first + k, phenomenon=name, variant=variant) for k, (name, variant) in enumerate(turns)
+    ]
+
+
+@cache
+def kinds_for(term: str, split: str, *, index: int) -> tuple[tuple[str, str], ...]:
+    """Phenomena and variants. Of count those that bring or move something: all select it."""
+    found = []
+    for shown in one_of_each(split, index):
+        chain = true_chain(shown)
+        specs = chosen_terms(chain, len(chain.events) - 1, count="named", without=())
+        if any(spec.name == term for spec in specs):
+            found.append((shown.phenomenon.name, shown.variant))
+    return tuple(found)

@@ -32,6 +32,7 @@ BOXES = ("block", "book", "crate", "domino", "pane", "shelf", "stopper")  # what
 VESSELS = ("glass", "jug")
 FULL = "full to the brim"
 SIDE_RELATIONS = ("left of", "near")  # relations that say nothing about what is in front
+RIM = 2  # world units beside what hides a thing that its outline and shadow still colour
 DEPTH_TOLERANCE = 0.10  # of the depth's range
 
 
@@ -332,12 +333,14 @@ class _Drawing:
                 self.geometry.near[other] > self.geometry.near[id] + DEPTH_TOLERANCE
                 and self._is(other) != "table"
             ):
-                hidden |= pixels & outline
-        if not hidden.any():
+                hidden |= pixels
+        hidden = binary_dilation(hidden, iterations=max(1, round(RIM * self.geometry.unit))) & outline
+        if not (hidden & ~mask).any():
             return self.image, mask
-        guessed = rows_from(self.image, hidden, mask)
+        seen = mask & ~hidden  # pixels at an edge are half of what hides it
+        guessed = rows_from(self.image, hidden, seen)
         if self._is(id) in ROUND:
-            guessed = _turned_about(guessed, hidden, mask, box)
+            guessed = _turned_about(guessed, hidden, seen, box)
         return np.where(hidden[..., None], guessed, self.image), mask | hidden
 
     def _restored(

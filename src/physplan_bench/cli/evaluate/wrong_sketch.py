@@ -7,8 +7,9 @@ from typing import Any
 
 from physplan_bench.cli.evaluate.common import add_engine, add_output, make_parser, measure
 
+TERMS = ("position", "extent", "appearance", "count", "depth")
 EXAMPLES = """\
-  physplan evaluate wrong-sketch --scenes 4
+  physplan evaluate wrong-sketch --scenes 4 --terms depth
   physplan evaluate wrong-sketch --scenes 60 --workers 2 --work study -o wrong.json --format markdown
   physplan evaluate wrong-sketch --set guided_sketch.step_size=3 --set guided_sketch.weak=0.3
 """
@@ -22,7 +23,8 @@ def add_parser(subparsers: Any) -> None:
         examples=EXAMPLES,
         run=run,
     )
-    parser.add_argument("--scenes", type=int, default=20, metavar="N", help="number of scenes (default 20)")
+    parser.add_argument("--scenes", type=int, default=20, metavar="N", help="for each term (default 20)")
+    parser.add_argument("--terms", nargs="+", default=TERMS, choices=TERMS, help="default: all five")
     parser.add_argument("--split", default="test", choices=("test", "validation", "train"))
     parser.add_argument("--first", type=int, default=1900, metavar="N", help="the first scene (default 1900)")
     parser.add_argument(
@@ -42,5 +44,6 @@ def run(args: argparse.Namespace) -> int:
         scenes=args.scenes,
         split=args.split,
         first=args.first,
+        terms=tuple(args.terms),
     )
     return measure(args, study)
