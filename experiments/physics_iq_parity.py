@@ -45,7 +45,8 @@ for run in runs:
     generate_binary_masks(run, made, False)
     process_videos(real, run, masks, made, run + ".csv", int(fps))
     table = IQTable.from_csv(run + ".csv")
-    found[run] = {"scores": table.get_output_dict(),
+    ours = IQTable.from_csv(f"entry/tables/{run}.csv").get_output_dict()
+    found[run] = {"scores": table.get_output_dict(), "score_of_our_table": ours["final_score_view"],
                   "videos": table.compute_scores_scenario_by_view()["final_arithmetic"].tolist()}
 json.dump(found, open("official.json", "w"))
 """
@@ -108,7 +109,7 @@ def compare(root: Path) -> dict[str, float]:
     ours = json.loads((root / "ours.json").read_text())
     official = json.loads((root / "official.json").read_text())
     names = ("spatiotemporal", "spatial", "weighted_spatial", "mse")
-    worst = {"score": 0.0, "sub-scores": 0.0, "videos": 0.0}
+    worst: dict[str, float] = {}
     for path, theirs in official.items():
         run, scores = ours["runs"][Path(path).name], theirs["scores"]
         apart = {"score": [run["unclipped_score"] - 100 * scores["final_score_view"]]}
@@ -119,11 +120,26 @@ def compare(root: Path) -> dict[str, float]:
         apart["videos"] = [
             found[key] - 100 * score for key, score in zip(order, theirs["videos"], strict=True)
         ]
-        worst = {name: max(worst[name], *(abs(value) for value in apart[name])) for name in worst}
+        apart["per-sample table"] = table_differences(root, Path(path).name)
+        apart["score of our table"] = [run["unclipped_score"] - 100 * theirs["score_of_our_table"]]
+        worst = {name: max(worst.get(name, 0.0), *map(abs, values)) for name, values in apart.items()}
     means = [100 * theirs["scores"]["final_score_view"] for theirs in official.values()]
     worst["mean"] = abs(ours["score"]["mean"] - float(np.mean(means)))
     worst["std"] = abs(ours["score"]["std"] - float(np.std(means, ddof=1)))
     return worst
+
+
+def table_differences(root: Path, run: str) -> list[float]:
+    """Every number of our per-sample table less the official one, scenario by scenario."""
+    ours, theirs = (
+        {row.pop("scenario"): row for row in csv.DictReader(path.open())}
+        for path in (root / "entry" / "tables" / f"{run}.csv", root / f"{run}.csv")
+    )
+    if ours.keys() != theirs.keys() or any(ours[name].keys() != theirs[name].keys() for name in ours):
+        raise SystemExit(f"{run}: the two tables have other rows or columns.")
+    pairs = [(ours[name][column], theirs[name][column]) for name in ours for column in ours[name]]
+    apart = [np.ravel(json.loads(mine)) - np.ravel(json.loads(official)) for mine, official in pairs]
+    return [float(np.abs(one).max()) for one in apart]
 
 
 def main() -> int:

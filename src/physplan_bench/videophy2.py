@@ -1,7 +1,8 @@
 """VideoPhy-2: semantic adherence (SA), physical commonsense (PC) and the joint share, all and hard subset.
 
-The AutoEval judge writes one CSV per task with the columns caption, videopath and score (1 to 5). Joint is
-the share of videos with SA >= 4 and PC >= 4. The hard subset is a 0 or 1 column of the prompts' CSV.
+Scores are AutoEval's own files, one CSV per task with the columns caption, videopath and score (1 to 5), or
+a judge's (`videophy2_judge.py`). Joint is the share of videos with SA >= 4 and PC >= 4. The hard subset is a
+0 or 1 column of the prompts' CSV.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -28,7 +29,7 @@ TRUE, FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", ""}
 def read_scores(path: Path) -> dict[str, tuple[str, float]]:
     """Video -> caption and score of one task."""
     found: dict[str, tuple[str, float]] = {}
-    for number, row in enumerate(_rows(path, {"caption", "videopath", "score"}), start=2):
+    for number, row in enumerate(read_rows(path, {"caption", "videopath", "score"}), start=2):
         try:
             score = float(row["score"])
         except ValueError:
@@ -45,7 +46,7 @@ def read_scores(path: Path) -> dict[str, tuple[str, float]]:
 def read_hard(path: Path, column: str = "is_hard") -> dict[str, bool]:
     """Caption -> whether it is in the hard subset."""
     found = {}
-    for number, row in enumerate(_rows(path, {"caption", column}), start=2):
+    for number, row in enumerate(read_rows(path, {"caption", column}), start=2):
         text = row[column].strip().lower()
         if text not in TRUE | FALSE:
             raise PhysPlanError(f"{path}, row {number}: {column} is {row[column]!r}, not 0 or 1.")
@@ -53,7 +54,7 @@ def read_hard(path: Path, column: str = "is_hard") -> dict[str, bool]:
     return found
 
 
-def _rows(path: Path, columns: set[str]) -> list[dict[str, str]]:
+def read_rows(path: Path, columns: set[str]) -> list[dict[str, str]]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
@@ -68,42 +69,59 @@ def _rows(path: Path, columns: set[str]) -> list[dict[str, str]]:
     return rows
 
 
-def joint_records(sa: Path, pc: Path, hard: Mapping[str, bool] | None, label: str) -> list[Record]:
-    """A record per video; its score is 100 where both are high."""
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """One video, 1 to 5 on both tasks; 0 where a judge gave no number, as in the official code."""
+
+    name: str
+    caption: str
+    sa: float
+    pc: float
+    path: str = ""
+
+
+def read_pairs(sa: Path, pc: Path) -> list[Scored]:
     adherence, commonsense = read_scores(sa), read_scores(pc)
     if different := sorted(set(adherence) ^ set(commonsense)):
         raise PhysPlanError(f"{sa} and {pc} do not score the same videos: {different[0]} is in one only.")
-    records = []
-    for name, (caption, first) in adherence.items():
-        second = commonsense[name][1]
-        if hard is not None and caption.strip() not in hard:
-            raise PhysPlanError(f"The prompts' file has no caption {caption[:80]!r}.")
-        good = first >= HIGH_SCORE and second >= HIGH_SCORE
-        values: dict[str, Any] = {"sa": first, "pc": second}
-        values |= {"hard": hard[caption.strip()]} if hard is not None else {}
-        failure = "" if good else "semantic adherence" if first < HIGH_SCORE else "physical commonsense"
-        records.append(
-            Record(
-                scene=name,
-                method=label,
-                score=100.0 * good,
-                good=good,
-                cluster=caption,
-                failure=failure,
-                prompt=caption,
-                values=values,
-            )
-        )
-    return records
+    return [
+        Scored(name=name, caption=caption, sa=first, pc=commonsense[name][1])
+        for name, (caption, first) in adherence.items()
+    ]
 
 
-def summarise(records: Sequence[Record]) -> dict[str, Any]:
+def joint_records(scored: Sequence[Scored], hard: Mapping[str, bool] | None, label: str) -> list[Record]:
+    """A record per video; its score is 100 where both are high."""
+    return [_record(one, hard, label) for one in scored]
+
+
+def _record(one: Scored, hard: Mapping[str, bool] | None, label: str) -> Record:
+    if hard is not None and one.caption.strip() not in hard:
+        raise PhysPlanError(f"The prompts' file has no caption {one.caption[:80]!r}.")
+    good = one.sa >= HIGH_SCORE and one.pc >= HIGH_SCORE
+    values: dict[str, Any] = {"sa": one.sa, "pc": one.pc}
+    values |= {"hard": hard[one.caption.strip()]} if hard is not None else {}
+    failure = "" if good else "semantic adherence" if one.sa < HIGH_SCORE else "physical commonsense"
+    return Record(
+        scene=one.name,
+        method=label,
+        score=100.0 * good,
+        good=good,
+        cluster=one.caption,
+        failure=failure,
+        prompt=one.caption,
+        video=one.path,
+        values=values,
+    )
+
+
+def summarise(records: Sequence[Record], *, judge: str = "as recorded") -> dict[str, Any]:
     parts = {"all": list(records)}
     if any("hard" in record.values for record in records):
         parts["hard"] = [record for record in records if record.values["hard"]]
     return {
         "benchmark": "videophy2",
-        "provenance": provenance(protocol="videophy2", judge="as recorded", settings={"high": HIGH_SCORE}),
+        "provenance": provenance(protocol="videophy2", judge=judge, settings={"high": HIGH_SCORE}),
         "parts": {name: figures(part) for name, part in parts.items() if part},
         "records": plain_records(records),
     }

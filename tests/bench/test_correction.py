@@ -86,3 +86,37 @@ def test_the_commands_read_results_and_labels(tmp_path: Path, capsys: pytest.Cap
     labels.write_text("scene,label\n1,good\n")
     assert main(["evaluate", "correct", str(result), "--labels", str(labels)]) != 0
     assert "row 2" in capsys.readouterr().err
+
+
+def test_the_votes_of_a_study_correct_a_judges_preference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The judge prefers the first method too often; people voted on 20 of 80 prompts, in its file."""
+    rng = np.random.default_rng(4)
+    true = rng.random(80) < 0.6  # the first method is better
+    judged = true | (rng.random(80) < 0.5)
+    records = [
+        Record(scene=str(i), method=m, score=score, prompt=f"Ball {i}, falls.", seed=seed)
+        for i in range(80)
+        for m, score in (("Ours", 1.0 + float(judged[i])), ("Base", 1.5))
+        for seed in (0, 1)
+    ]
+    (tmp_path / "r.json").write_text(json.dumps({"records": plain_records(records)}))
+    rows = [
+        f'1,"ball {i} falls",,{criterion},Ours,Base,{"Ours" if true[i] else "Base"},A'
+        for i in range(20)
+        for criterion in ("plausibility", "quality")
+        for _ in range(3)
+    ]
+    head = "participant,prompt,domain,criterion,first,second,chosen,side\n"
+    (tmp_path / "votes.csv").write_text(head + "\n".join(rows))
+    arguments = ["evaluate", "correct", str(tmp_path / "r.json"), "--votes", str(tmp_path / "votes.csv")]
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["methods"]["Ours over Base"]
+    assert (found["labelled"], found["unlabelled"]) == (20, 60)
+    assert found["judge_only"] == pytest.approx(100 * judged.mean())
+    assert found["labels_only"]["value"] == pytest.approx(100 * true[:20].mean())
+    assert found["estimate"]["low"] < 100 * true.mean() < found["estimate"]["high"] < found["judge_only"]
+    (tmp_path / "votes.csv").write_text(head + rows[0].replace("Base", "Other"))
+    assert main(arguments) != 0
+    assert "the result has Base, Ours" in capsys.readouterr().err

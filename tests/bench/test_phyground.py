@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -156,6 +157,34 @@ def test_the_command_rates_every_dimension_over_the_real_protocol(
     assert result["row"]["Optical"] is None
     assert asked_for.count("shadow") == 3  # asked again, then said to be missing
     assert "1 videos have laws" in error
+
+
+def test_several_methods_are_rated_and_compared_pair_by_pair(
+    data: Path, evaluate_command, monkeypatch
+) -> None:
+    for method in ("base", "sketch"):
+        (data / "videos" / method).mkdir(parents=True)
+        for row in PROMPTS:
+            frames = np.full((4, 48, 64, 3), 200 if method == "sketch" else 20, np.uint8)
+            write_video(data / "videos" / method / f"{row['id_stem']}.mp4", frames)
+
+    def brighter_is_better(asked: Asked) -> Answer:
+        name = re.search(r'one key "(\w+)"', asked.text)[1]  # type: ignore[index]
+        bright = np.asarray(Image.open(io.BytesIO(asked.images[0]))).mean() > 100
+        return Answer(text=json.dumps({name: 5 if bright else 2}))
+
+    with OpenAIServer(brighter_is_better) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", server.key)
+        arguments = ("--data", data, "--videos", data / "videos", "--judge", f"openai:judge@{server.url}")
+        arguments += ("--methods", "base", "sketch", "--frames", "2", "-o", data / "page")
+        code, out, error = evaluate_command("phyground", *arguments)
+    assert code == 0, error
+    assert "Pair by pair, less base" in out
+    page = (data / "page" / "index.html").read_text()
+    assert page.count("Pair by pair, less base</h2>") == 1
+    records = json.loads((data / "page" / "result.json").read_text())["records"]
+    assert {(one["method"], one["score"]) for one in records} == {("base", 2.0), ("sketch", 5.0)}
+    assert all((data / "page" / one["video"]).is_file() and one["prompt"] for one in records)
 
 
 def test_people_alone_make_rows(data: Path, evaluate_command) -> None:

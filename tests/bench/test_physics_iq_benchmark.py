@@ -332,6 +332,10 @@ def test_two_runs_give_mean_deviation_and_a_submission(benchmark, evaluate_comma
     result = json.loads((tmp_path / "iq.json").read_text())
     assert result["score"]["std"] == 0
     assert result["score"]["mean"] == pytest.approx(result["runs"]["run_02"]["unclipped_score"])
+    assert [(one["seed"], Path(one["video"]).parent.name) for one in result["records"][197:199]] == [
+        (0, benchmark["generated"].name),
+        (1, "run_02"),
+    ]
     entry = tmp_path / "entry"
     assert sorted(path.name for path in entry.iterdir()) == [
         *("descriptions.csv", "runs", "submission.yaml", "tables"),

@@ -122,7 +122,8 @@ def test_two_results_are_compared_pair_by_pair(
         plain = {"benchmark": "sandbox", "records": plain_records(records)}
         (tmp_path / f"{name}.json").write_text(json.dumps(plain))
     files = [str(tmp_path / "before.json"), str(tmp_path / "after.json")]
-    assert main(["evaluate", "compare", *files, "--json", "--page", str(tmp_path / "page")]) == 0
+    assert main(["evaluate", "compare", *files, "--json", "-o", str(tmp_path / "page")]) == 0
+    assert load_result(tmp_path / "page" / "result.json")["benchmark"] == "comparison"
     found = {one["method"]: one for one in json.loads(capsys.readouterr().out)["compared"]}
     assert found["sketch, after"]["won"] == 1
     assert found["sketch, after"]["difference"]["value"] == pytest.approx(12.5)

@@ -36,13 +36,14 @@ def test_parts_are_all_combinations_with_best_of_n_last(tmp_path: Path) -> None:
         *(("base", 0), ("base", 1), ("sketch", 0), ("sketch", 1)),
         *(("best_of_n@sketch", 0), ("best_of_n@sketch", 1)),
     ]
-    make, score = parts[4].commands(workers=1, count=4)
+    make, score = parts[4].commands(["--workers", "2", "--ray", "local"], count=4)
     assert make[make.index("--method") + 1] == "best_of_n"
     assert "best_of_n.count=4" in make
     assert "--judge" not in make
     assert "--generate" not in score
+    assert all("--ray local" in " ".join(command) for command in (make, score))
     assert len({one.folder for one in parts}) == 6
-    shared = {one.commands(workers=1)[0][one.commands(workers=1)[0].index("--shared") + 1] for one in parts}
+    shared = {one.commands()[0][one.commands()[0].index("--shared") + 1] for one in parts}
     assert len(shared) == 1  # a plan is paid once for all methods and seeds
 
 
@@ -104,10 +105,10 @@ def test_one_budget_holds_over_all_parts_and_a_stopped_set_goes_on(tmp_path: Pat
         return 0
 
     with pytest.raises(KeyboardInterrupt):
-        run_parts(parts, pays, budget=0.8, workers=1, tell=told.append)
+        run_parts(parts, pays, budget=0.8, tell=told.append)
     assert asked == pytest.approx([0.8, 0.5, 0.5])
     with pytest.raises(PhysPlanError, match=r"budget of 0\.8 USD is spent"):
-        run_parts(parts, pays, budget=0.8, workers=1, tell=told.append)
+        run_parts(parts, pays, budget=0.8, tell=told.append)
     assert asked[3:] == pytest.approx([0.5, 0.2, 0.2])  # its own 0.3 are in its own ledger
     assert running.spent(parts) == pytest.approx(0.9)  # the third part began below the budget
     assert sum("done before" in line for line in told) == 1

@@ -1,13 +1,16 @@
-"""VideoPhy-2: shares from the two files that its judge writes."""
+"""VideoPhy-2: shares from the two files that its judge writes, or from a judge behind a server."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from evaluation_videos import write_video
 
 from physplan.cli import main
+from physplan_testing.loopback import Answer, Asked, OpenAIServer
 
 CAPTIONS = [f"A ball, thrown {i} times, lands; it rolls." for i in range(10)]
 SA = [5, 5, 4, 4, 3, 5, 2, 4, 5, 1]
@@ -46,3 +49,42 @@ def test_files_that_do_not_fit_are_refused(
     (tmp_path / "pc.csv").write_text(text.replace(",3.0\n", ",7\n"))
     assert main(files) != 0
     assert "not 1 to 5" in capsys.readouterr().err
+
+
+def test_a_judge_behind_a_server_is_asked_in_the_benchmarks_own_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The template is read as text: what else stands in it does not run."""
+    (tmp_path / "template.py").write_text(
+        'open("ran", "w")\nPROMPT_SA = (\n    "Talk.\\nHuman: <|video|>\\n"\n'
+        '    "Human: Does it match \\"{caption}\\"?\\nAI: "\n)\n'
+        'PROMPT_PHYSICS = "Human: <|video|>\\nHuman: Is it physical?\\nAI: "\n'
+    )
+    rows = [f'"{caption}",v{i}.mp4' for i, caption in enumerate(CAPTIONS[:3])]
+    (tmp_path / "in.csv").write_text("caption,videopath\n" + "\n".join(rows) + "\n")
+    (tmp_path / "prompts.csv").write_text(
+        "caption,is_hard\n" + "\n".join(f'"{c}",{int(i == 0)}' for i, c in enumerate(CAPTIONS))
+    )
+    for i in range(3):
+        write_video(tmp_path / f"v{i}.mp4", np.full((12, 48, 64, 3), 60 * i, np.uint8))
+
+    def answer(asked: Asked) -> Answer:
+        if asked.text.startswith("Is it physical?"):
+            return Answer(text="5")
+        return Answer(text="none of it, 7" if "thrown 2 times" in asked.text else "The score is 4.")
+
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", server.key)
+        arguments = ["evaluate", "videophy2", "--videos", str(tmp_path / "in.csv"), "--frames", "4"]
+        arguments += ["--judge", f"server:autoeval@{server.url}", "--template", str(tmp_path / "template.py")]
+        arguments += ["--prompts", str(tmp_path / "prompts.csv"), "-o", str(tmp_path / "out.json")]
+        assert main(arguments) == 0
+        texts = {asked.text for asked in server.asked}
+        assert f'Does it match "{CAPTIONS[1]}"?' in texts
+        assert all(len(asked.images) == 4 for asked in server.asked)
+        assert len(server.asked) == 8  # two of each video, and two more for the answer without a number
+    result = json.loads((tmp_path / "out.json").read_text())
+    assert result["parts"]["all"]["joint"]["value"] == pytest.approx(200 / 3)
+    assert result["parts"]["hard"]["videos"] == 1
+    assert "1 answers held no number" in capsys.readouterr().err
+    assert not Path("ran").exists()

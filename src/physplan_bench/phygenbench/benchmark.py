@@ -19,6 +19,8 @@ from physplan_bench.phygenbench.dataset import Entry
 from physplan_bench.phygenbench.judging import judge_video
 from physplan_bench.phygenbench.protocol import Judges
 from physplan_bench.provenance import file_digest, provenance
+from physplan_bench.records import Record, records_of
+from physplan_bench.run_records import add_run
 from physplan_bench.tables import Column, Row, Table
 from physplan_bench.videos import read_video
 
@@ -91,6 +93,18 @@ class PhyGenBench:
         about = provenance(protocol=self.name, judge=self.config.name, settings=asdict(self.config))
         made = read_record(self.videos)
         return {"provenance": about, **aggregate(scores), "scores": scores, "generation": made}
+
+    def records(self, result: Mapping[str, Any], label: str, folder: Path) -> list[Record]:
+        """With the videos, and what the runs that made them left beside these."""
+        found = []
+        for entry, one in zip(self.entries, records_of(result, label), strict=True):
+            named = replace(one, scene=f"{entry.number:03d}")  # as the runs are named
+            found.append(
+                add_run(
+                    replace(named, prompt=entry.caption, video=str(entry.video(self.videos))), self.videos
+                )
+            )
+        return found
 
     def table(self, result: Mapping[str, Any], label: str) -> Table:
         return pca_table(result, label)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from physplan_bench.phyground.judging import Judge
 from physplan_bench.phyground.laws import DOMAINS, GENERAL
 from physplan_bench.phyground.templates import Templates
 from physplan_bench.provenance import file_digest, provenance
+from physplan_bench.records import Record, records_of
+from physplan_bench.run_records import add_run
 from physplan_bench.tables import Column, Row, Table
 from physplan_bench.videos import read_video
 
@@ -87,6 +89,17 @@ class PhyGround:
             "videos": [asdict(video) for video in scores],
             "generation": read_record(self.videos),
         }
+
+    def records(self, result: Mapping[str, Any], label: str, folder: Path) -> list[Record]:
+        """With the videos, and what the runs that made them left beside these."""
+        texts = {prompt.video: prompt.text for prompt in self.prompts}
+        return [
+            add_run(
+                replace(one, prompt=texts[one.scene], video=str(self.videos / f"{one.scene}.mp4")),
+                self.videos,
+            )
+            for one in records_of(result, label)
+        ]
 
     def table(self, result: Mapping[str, Any], label: str) -> Table:
         return row_table({label: result["row"]}, f"Judge: {result['provenance']['judge']}.")

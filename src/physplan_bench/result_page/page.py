@@ -112,7 +112,8 @@ def digest(text: str) -> str:
 
 def all_tables(content: PageContent) -> list[Table]:
     paired = None if content.changes else pairs_table(content.records)
-    return [*content.tables, *([paired] if paired else [])]
+    there = {table.title for table in content.tables}
+    return [*content.tables, *([paired] if paired and paired.title not in there else [])]
 
 
 def facts(content: PageContent) -> str:

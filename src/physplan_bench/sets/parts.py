@@ -43,9 +43,9 @@ class Part:
         judges = self.folder / "result.cases" / "calls" / "ledger.jsonl"
         return [self.folder / "videos.cases" / "ledger.jsonl", judges]
 
-    def commands(self, *, workers: int, count: int | None = None) -> list[list[str]]:
+    def commands(self, engine: Sequence[str] = (), *, count: int | None = None) -> list[list[str]]:
         """Arguments of `physplan`; without a budget, which changes from part to part."""
-        shared = ["evaluate", self.benchmark, *_flags(self.options), "--workers", str(workers)]
+        shared = ["evaluate", self.benchmark, *_flags(self.options), *engine]
         score = ["-o", str(self.result), "--label", self.label]
         if self.benchmark not in GENERATED:
             arm = f"best_of_n:{count}" if count and self.method.startswith("best_of_n") else self.method
@@ -56,7 +56,7 @@ class Part:
         make += ["--set", f"best_of_n.count={count}"] if count else []
         if self.benchmark in SCORED_APART:
             without = {name: value for name, value in self.options.items() if name != "judge"}
-            first = ["evaluate", self.benchmark, *_flags(without), "--workers", str(workers), *make]
+            first = ["evaluate", self.benchmark, *_flags(without), *engine, *make]
             return [first, [*shared, *score, GENERATED[self.benchmark], str(self.videos)]]
         return [[*shared, *score, *make]]
 

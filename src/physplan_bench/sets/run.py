@@ -25,10 +25,12 @@ Command = Callable[[Sequence[str]], int]
 DONE = "part.json"
 
 
-def check_parts(parts: Sequence[Part], parse: Callable[[Sequence[str]], object], *, workers: int) -> None:
+def check_parts(
+    parts: Sequence[Part], parse: Callable[[Sequence[str]], object], *, engine: Sequence[str] = ()
+) -> None:
     """Every command is read before the first is run; a wrong option is said in one sentence."""
     for part in parts:
-        for command in part.commands(workers=workers):
+        for command in part.commands(engine):
             said = io.StringIO()
             try:
                 with contextlib.redirect_stderr(said):
@@ -45,8 +47,8 @@ def run_parts(
     command: Command,
     *,
     budget: float | None,
-    workers: int,
     tell: Callable[[str], None],
+    engine: Sequence[str] = (),
 ) -> None:
     for number, part in enumerate(parts, 1):
         if (part.folder / DONE).is_file() and part.result.is_file():
@@ -55,7 +57,7 @@ def run_parts(
         count = count_for(part, parts)
         tell(f"{number} of {len(parts)}: {part.benchmark}, {part.label}, seed {part.seed}")
         part.folder.mkdir(parents=True, exist_ok=True)
-        for which, arguments in enumerate(part.commands(workers=workers, count=count)):
+        for which, arguments in enumerate(part.commands(engine, count=count)):
             code = command([*arguments, *_budget(part, which, parts, budget)])
             if code:
                 raise PhysPlanError(

@@ -41,7 +41,13 @@ def add_output(
     parser: argparse.ArgumentParser, *, plot: bool = True, reported: bool = True, page: bool = True
 ) -> None:
     group = parser.add_argument_group("output")
-    group.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the whole result as JSON")
+    group.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="write the whole result: FILE.json" + (", or DIR with a page beside it" if page else ""),
+    )
     group.add_argument("--json", action="store_true", help="print the result as JSON instead of a table")
     group.add_argument("--format", default="text", choices=("text", "markdown", "latex", "csv"))
     if reported:
@@ -49,7 +55,7 @@ def add_output(
         group.add_argument("--reported", action="store_true", help="add the paper's rows, marked as reported")
     if page:
         group.add_argument(
-            "--page", type=Path, metavar="DIR", help="write a static page with tables, videos and cases.csv"
+            "--page", type=Path, metavar="DIR", help="the static page with tables, videos and cases.csv"
         )
     if plot:
         group.add_argument("--plot", type=Path, metavar="FILE", help="draw the table as .png or .svg")
@@ -285,10 +291,13 @@ def emit(
 
     if getattr(args, "reported", False):
         tables = tuple(table.with_reported() for table in tables)
-    if args.output:
+    pages = {getattr(args, "page", None)} - {None}
+    if args.output and hasattr(args, "page") and args.output.suffix != ".json":
+        pages.add(args.output)  # a folder: the result is in it, beside the page
+    elif args.output:
         write_json(args.output, with_records(result, records, args.output.parent))
-    if getattr(args, "page", None):
-        write_result_page(args, result, tables, records)
+    for folder in pages:
+        write_result_page(args, folder, result, tables, records)
     if getattr(args, "plot", None):
         from physplan_bench.plots import bar_plot
 
@@ -319,6 +328,7 @@ def with_records(
 
 def write_result_page(
     args: argparse.Namespace,
+    folder: Path,
     result: Mapping[str, Any],
     tables: Sequence[Table],
     records: Sequence[Record] | None,
@@ -330,4 +340,4 @@ def write_result_page(
     title = tables[0].title if tables else str(result.get("benchmark", "Result"))
     changes = getattr(args, "changes", {})
     content = PageContent(title=title, tables=tables, records=found, result=result, changes=changes)
-    print(f"page: {write_page(content, args.page)}", file=sys.stderr)
+    print(f"page: {write_page(content, folder)}", file=sys.stderr)

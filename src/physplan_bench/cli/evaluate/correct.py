@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
   physplan evaluate correct phyground.json --labels labels.csv
+  physplan evaluate correct study.json --votes votes.csv     of `study analyse --votes-csv`
 labels.csv has a head and the columns scene, label, and, where needed, method and seed. Labels are on the
 scale of the result's scores (cases.csv of --page shows both) and of videos drawn at random.
 """
@@ -29,7 +30,10 @@ def add_parser(subparsers: Any) -> None:
         run=run,
     )
     parser.add_argument("result", type=Path, metavar="RESULT.json")
-    parser.add_argument("--labels", type=Path, required=True, metavar="FILE.csv")
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument("--labels", type=Path, metavar="FILE.csv", help="of single videos")
+    given.add_argument("--votes", type=Path, metavar="FILE.csv", help="of a user study: pairs of videos")
+    parser.add_argument("--criterion", default="plausibility", metavar="NAME", help="of the votes")
     parser.add_argument("--value", metavar="NAME", help="a figure of each video instead of its score")
     add_output(parser, plot=False, reported=False, page=False)
 
@@ -37,20 +41,11 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from physplan_bench.labels import match, read_labels
-    from physplan_bench.pairs import methods_of
     from physplan_bench.records import need_records
     from physplan_bench.tables import Column, Row, Table
 
     records = need_records(args.result)
-    labels = match(read_labels(args.labels), records)
-    found: dict[str, Corrected] = {}
-    for method in methods_of(records):
-        chosen = [i for i, record in enumerate(records) if record.method == method]
-        if any(i in labels for i in chosen):
-            found[method] = correct_method(
-                [records[i] for i in chosen], [labels.get(i) for i in chosen], args.value
-            )
+    found = by_votes(args, records) if args.votes else by_labels(args, records)
     titles = ("Corrected", "Judge alone", "Labels alone", "Judge's bias", "Weight", "Labelled", "Not")
     rows = [
         Row(
@@ -63,13 +58,36 @@ def run(args: argparse.Namespace) -> int:
         for method, one in found.items()
     ]
     table = Table(
-        title="Corrected by human labels",
+        title=f"Preference, %, {args.criterion}" if args.votes else "Corrected by human labels",
         columns=tuple(Column(title=title, digits=2) for title in titles),
         rows=tuple(rows),
         note="95 % intervals over scenes, with the judge's error (prediction-powered, PPI++ weight).",
     )
     result = {"benchmark": "correction", "methods": {name: asdict(one) for name, one in found.items()}}
     return emit(args, result, table)
+
+
+def by_labels(args: argparse.Namespace, records: list[Record]) -> dict[str, Corrected]:
+    from physplan_bench.labels import match, read_labels
+    from physplan_bench.pairs import methods_of
+
+    labels = match(read_labels(args.labels), records)
+    found: dict[str, Corrected] = {}
+    for method in methods_of(records):
+        chosen = [i for i, record in enumerate(records) if record.method == method]
+        if any(i in labels for i in chosen):
+            found[method] = correct_method(
+                [records[i] for i in chosen], [labels.get(i) for i in chosen], args.value
+            )
+    return found
+
+
+def by_votes(args: argparse.Namespace, records: list[Record]) -> dict[str, Corrected]:
+    from physplan_bench.preferences import correct_choices, read_choices
+
+    if args.value:
+        raise PhysPlanError("--value is for --labels: votes are held against the scores.")
+    return correct_choices(records, read_choices(args.votes, args.criterion))
 
 
 def correct_method(records: list[Record], labels: list[float | None], value: str | None) -> Corrected:

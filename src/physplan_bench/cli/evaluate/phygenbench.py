@@ -112,10 +112,11 @@ def _judge_methods(args: argparse.Namespace, bench: PhyGenBench) -> int:
     from physplan_bench.benchmark import run_benchmark
     from physplan_bench.phygenbench.aggregate import MAX_SCORE
 
-    results = {}
+    results, records = {}, []
     for method, folder in folders_of_methods(args, args.videos).items():
         one, work = replace(bench, videos=folder), args.work / method
         results[method] = run_benchmark(one, work, engine=engine_config(args), progress=show_progress)
+        records += one.records(results[method], method, work)
     scores = {
         method: {
             entry.key: (video["final"] / MAX_SCORE, entry.key)
@@ -124,7 +125,8 @@ def _judge_methods(args: argparse.Namespace, bench: PhyGenBench) -> int:
         for method, result in results.items()
     }
     compared = compare_arms(scores)
-    return emit(args, {"methods": results, **compared}, phygenbench_arms_table(results, compared))
+    table = phygenbench_arms_table(results, compared)
+    return emit(args, {"methods": results, **compared}, table, records=records)
 
 
 def prepare(args: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +14,18 @@ from physplan_bench.cli.evaluate.common import (
     add_generation,
     add_output,
     emit,
+    engine_config,
+    folders_of_methods,
+    make_all,
     make_parser,
     measure,
     run_generation,
+    show_progress,
     work_folder,
 )
 
 if TYPE_CHECKING:
-    from physplan_bench.phyground.benchmark import JudgeConfig
+    from physplan_bench.phyground.benchmark import JudgeConfig, PhyGround
     from physplan_bench.phyground.dataset import Prompt
     from physplan_bench.phyground.judging import Judge
 
@@ -86,7 +91,11 @@ def _generate(args: argparse.Namespace, prompts: list[Prompt]) -> None:
         Wanted(name=one.video, first_frame=frames[one.video], prompt=one.text, file=f"{one.video}.mp4")
         for one in prompts
     ]
-    run_generation(args, wanted, args.videos)
+    if args.methods:
+        folders = folders_of_methods(args, args.videos)
+        make_all(args, folders, lambda folder, shared: run_generation(args, wanted, folder, shared=shared))
+    else:
+        run_generation(args, wanted, args.videos)
 
 
 def _judge(args: argparse.Namespace, prompts: list[Prompt]) -> int:
@@ -100,7 +109,24 @@ def _judge(args: argparse.Namespace, prompts: list[Prompt]) -> int:
     with work_folder(args) as args.work:  # the judge's answers are stored there too
         make_judge = partial(build_judge, config, args.work / "calls", args.budget)
         benchmark = PhyGround(prompts=prompts, videos=args.videos, config=config, make_judge=make_judge)
-        return measure(args, benchmark)
+        return _judge_methods(args, benchmark) if args.methods else measure(args, benchmark)
+
+
+def _judge_methods(args: argparse.Namespace, bench: PhyGround) -> int:
+    """--methods: the folders of that name in --videos, a row each, and their paired differences."""
+    from physplan_bench.benchmark import run_benchmark
+    from physplan_bench.pairs import pairs_table
+    from physplan_bench.phyground.benchmark import row_table
+
+    results, records = {}, []
+    for method, folder in folders_of_methods(args, args.videos).items():
+        one, work = replace(bench, videos=folder), args.work / method
+        results[method] = run_benchmark(one, work, engine=engine_config(args), progress=show_progress)
+        records += one.records(results[method], method, work)
+    rows = {method: result["row"] for method, result in results.items()}
+    table = row_table(rows, f"Judge: {bench.config.judge}.")
+    paired = [found] if (found := pairs_table(records)) else []
+    return emit(args, {"benchmark": bench.name, "methods": results}, table, *paired, records=records)
 
 
 def build_judge(config: JudgeConfig, calls: Path, budget: float | None) -> Judge:

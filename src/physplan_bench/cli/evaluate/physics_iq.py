@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -188,13 +189,16 @@ def _measure_runs(
 
     if args.shard:
         raise PhysPlanError("--shard measures one run at a time: give one --generated folder.")
-    results = {}
+    results: dict[str, Any] = {}
+    records: list[Record] = []
     with work_folder(args) as folder:
-        for name, videos in sets.items():
+        for number, (name, videos) in enumerate(sets.items()):
             benchmark = PhysicsIQ(videos=videos, config=config)
             results[name] = run_benchmark(
                 benchmark, folder / name, engine=engine_config(args), progress=show_progress
             )
+            found = benchmark.records(results[name], args.label, folder / name)
+            records += [replace(record, seed=number) for record in found]
     combined = combine_runs(results)
     if card is not None:
         entry = Submission(
@@ -205,7 +209,7 @@ def _measure_runs(
             templater="own" if args.template else None,
         )
         write_submission(args.submission, card, entry)
-    return emit(args, combined, runs_table(combined, args.label))
+    return emit(args, combined, runs_table(combined, args.label), records=records)
 
 
 def _measure_methods(args: argparse.Namespace, config: PhysicsIQConfig, scenes: list[Scene]) -> int:

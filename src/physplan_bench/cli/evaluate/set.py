@@ -34,6 +34,8 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("file", type=Path, metavar="FILE.yaml")
     parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="videos, cases and results")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes of each part")
+    parser.add_argument("--ray", nargs="?", const="", metavar="ADDRESS", help="or Ray workers (or `local`)")
+    parser.add_argument("--gpus-per-worker", type=float, default=0, metavar="N", help="with --ray")
     parser.add_argument("--budget", type=float, metavar="USD", help="of all together, in place of the file's")
     add_output(parser, plot=False, reported=False)
 
@@ -52,10 +54,12 @@ def run(args: argparse.Namespace) -> int:
     if args.workers < 1:
         raise PhysPlanError(f"--workers is {args.workers}: give a number from 1 on.")
     parts = parts_of(found, args.work)
-    check_parts(parts, build_parser().parse_args, workers=args.workers)
+    engine = ["--workers", str(args.workers), "--gpus-per-worker", str(args.gpus_per_worker)]
+    engine += [] if args.ray is None else ["--ray", args.ray] if args.ray else ["--ray"]
+    check_parts(parts, build_parser().parse_args, engine=engine)
     budget = found.budget if args.budget is None else args.budget
     with redirect_stdout(stderr):  # the parts' own tables; the set's alone is printed
-        run_parts(parts, main, budget=budget, workers=args.workers, tell=tell)
+        run_parts(parts, main, budget=budget, tell=tell, engine=engine)
     table = set_table(parts)
     result = {
         "benchmark": "set",
