@@ -233,12 +233,16 @@ def show_verdict(verdict: Checked) -> None:
 def show_attempts(attempts: Sequence[Attempt]) -> None:
     if not attempts:
         return
-    told = "; ".join(
-        f"seed {one.seed} {one.verdict}" + ("" if one.score is None else f" ({one.score:.2f})")
+    told = [
+        ("; ".join(f"{it.what} ({it.why})" for it in one.changed) or f"seed {one.seed}")
+        + f": {one.verdict}"
+        + ("" if one.score is None else f" ({one.score:.2f})")
         for one in attempts
-    )
-    kept = next((one.seed for one in attempts if one.chosen), attempts[0].seed)
-    print(f"Attempts: {len(attempts)} made, seed {kept} kept: {plain(told)}.")
+    ]
+    kept = next((number for number, one in enumerate(attempts, 1) if one.chosen), 1)
+    print(f"Attempts: {len(attempts)} made, number {kept} kept.")
+    for number, line in enumerate(told, 1):
+        print(plain(f"  {number}. {line}."))
 
 
 def show_made(result: Result, folder: Path) -> None:

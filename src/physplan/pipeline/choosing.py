@@ -10,12 +10,11 @@ from physplan.pipeline.run import Run
 from physplan.runs import RunFolder, file_digest, layout
 
 
-def preferences(run: Run, seeds: Sequence[int]) -> list[float] | None:
+def preferences(run: Run, folders: Sequence[RunFolder]) -> list[float] | None:
     """By surprise or by a judge; None: the verdict's score decides."""
     by = run.config.best_of_n.by if run.method.chooses else "verdict"
     if by == "verdict":
         return None
-    folders = [RunFolder(run.folder / layout.attempt(seed)) for seed in seeds]
     return by_surprise(run, folders) if by == "surprise" else [_by_judge(run, one.path) for one in folders]
 
 

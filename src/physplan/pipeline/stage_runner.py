@@ -63,6 +63,7 @@ class Stage:
     made_from: Callable[[Run], Sequence[Path]]
     user_editable: bool = False  # whether people are meant to change its files
     leaf: bool = False  # whether nothing is made from its files
+    exchanges: bool = False  # whether it may exchange what it is made from for what an attempt has
     last_use_of: tuple[str, ...] = ()  # models that no later stage needs
 
 
@@ -104,6 +105,8 @@ def do_stage(run: Run, stage: Stage, memory: InMemory) -> None:
         folder.log(f"{stage.name}: stopped")
         raise
     run.backends.release(*stage.last_use_of)
+    if stage.exchanges:
+        key, sources = key_of(run, stage)
     seconds = time.monotonic() - started
     folder.finish(
         stage.name,
@@ -261,7 +264,7 @@ def _latents(run: Run, memory: InMemory) -> Made:
         config,
         run.backends,
         run.frame,
-        words_for_video(run.inputs.prompt, _followed(run), config.video.prompt),
+        words_for_video(run.inputs.prompt, _followed(run), config.video.prompt, config.video.words),
         seed=run.inputs.seed,
         guided_by=guided_by,
         sketch=sketch,

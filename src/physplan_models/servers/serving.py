@@ -179,7 +179,8 @@ def noise_mask(sketch: Sketch, span: slice, clocks: Clocks) -> ImagePart:
 def _words(run: Run, segment: Segment, chain: EventChain | None) -> str:
     """The user's sentence; in a chain, what happens in this segment after it."""
     if chain is None or segment.event is None or (segment.start, segment.end) == (0, chain.num_frames - 1):
-        return words_for_video(run.inputs.prompt, chain, run.config.video.prompt)
+        video = run.config.video
+        return words_for_video(run.inputs.prompt, chain, video.prompt, video.words)
     happens = chain.events[segment.event].instruction
     return f"{run.inputs.prompt}. Now: {happens}" if happens else run.inputs.prompt
 

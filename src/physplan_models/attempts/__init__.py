@@ -1,0 +1,1 @@
+"""What the next attempt of a run changes: what the verdict asks for, and last the seed."""
