@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -208,7 +209,8 @@ class StudioSession:
                 else self.run_index.free_name(spec.prompt, self._queue.job)
             )
             reuse = before if before is not None and not same and self.run_index.is_run(before) else ""
-            self._queue.add(Job(run=name, spec=spec, place=0.0, reuse=reuse))
+            key = str(given.get("key", ""))
+            self._queue.add(Job(run=name, spec=spec, place=0.0, reuse=reuse, asked=time.time(), key=key))
             if not self._asked and spec.preset == "sandbox" and spec.upto != "video":
                 self._asked = True  # a video will be next: it need not wait for what loads until then
                 timer = threading.Timer(WARM_AFTER, self._warm, args=("slow",))
