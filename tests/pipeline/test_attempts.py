@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from physplan.runs.records import StageRecord
 from physplan.verify import Checked, NotChecked, Verdict
 from physplan.verify.limits import Limits, answer
 from physplan.verify.verdict import EditFound, EventFound
+from physplan_models.reasoning.polish import usable
 from physplan_sandbox.world.phenomena import scene
+from physplan_testing.loopback import Answer, Asked, OpenAIServer
 
 SHORT: dict[str, Any] = {"method": "sketch", "num_inference_steps": 2}
 PROMPT = "the ball drops"
@@ -138,6 +141,40 @@ def test_seeds_on_purpose_share_what_does_not_depend_on_them(
     record = StageRecord.load(tmp_path / "seeds" / "seed2", "stages/evidence.json")
     assert record is not None
     assert not record.changed(tmp_path / "seeds" / "seed2")
+
+
+def test_the_words_for_the_video_model_are_rewritten_by_a_model_that_sees_the_picture(
+    picture: Image.Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    asked: list[Asked] = []
+
+    def rewritten(request: Asked) -> Answer:
+        asked.append(request)
+        return Answer(text=json.dumps({"words": "The ball\nfalls onto the table."}))
+
+    def listen(*args: Any, **more: Any) -> Any:
+        told.append(args[3])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("physplan.pipeline.stage_runner.make_latents", listen)
+    with OpenAIServer(rewritten) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", server.key)
+        wanted = {"video.prompt": "both", "video.polish": f"server:writer@{server.url}"}
+        for _ in range(2):  # the second time from the stored answer
+            with pytest.raises(KeyboardInterrupt):
+                PhysPlan.from_preset("sandbox", **wanted).generate(
+                    picture, PROMPT, method="sketch", output_dir=tmp_path / "run"
+                )
+    assert told == ["The ball falls onto the table."] * 2
+    assert len(asked) == 1
+    assert f"{PROMPT}. First, the ball" in asked[0].text
+    assert len(asked[0].images) == 1
+
+
+@pytest.mark.parametrize("answer", ["no JSON", '{"words": 3}', json.dumps({"words": "a" * 2000}), "[" * 9999])
+def test_an_answer_that_is_no_sentence_leaves_the_words_as_they_are(answer: str) -> None:
+    assert usable(answer) == ""
 
 
 def event(value: float | None) -> EventFound:

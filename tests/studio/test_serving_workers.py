@@ -83,9 +83,7 @@ def test_a_job_that_kills_every_worker_fails_with_a_sentence(
             return {}
 
     monkeypatch.setattr(service, "RETRIES", 2)
-    made = Service(
-        tmp_path, host="127.0.0.1", port=0, token="", workers=Workers(number=2), make_worker=Fatal
-    )
+    made = Service(tmp_path, host="127.0.0.1", port=0, token="", workers=Workers(number=2), make_worker=Fatal)
     try:
         made.videos.create(request(1))
         wait(made, {"failed"})

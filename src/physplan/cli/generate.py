@@ -29,7 +29,7 @@ examples:
   physplan generate --image ice.png --prompt "..." --preset paper --dry-run      # work, calls, cost, memory
   physplan generate --image ice.png --plan plan.json -o runs/ice                 # a plan edited by hand
   physplan generate --image ice.png --prompt "..." -o runs/ice --seed 1 --redo   # samples again, no more
-  physplan generate --image ice.png --prompt "..." --attempts 3                  # seeds until it holds
+  physplan generate --image ice.png --prompt "..." --attempts 3                  # until it holds
   physplan generate --image ice.png --prompt "..." --with-base                   # base model, to compare
   physplan generate --image ice.png --prompt "..." --seeds 0-3 -o runs/ice       # four videos of one plan
   physplan generate --image ice.png --prompt "..." --config mine.yaml --set video.num_inference_steps=30
@@ -69,7 +69,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=int,
         default=1,
         metavar="N",
-        help="sample at most N seeds, until the video is found to show the plan; else keep the best",
+        help="at most N, until the video is found to show the plan; each changes what the verdict asks for",
     )
     parser.add_argument(
         "--with-base", action="store_true", help="the video model alone too, beside the video in the report"

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from physplan import plugins
 from physplan.files import atomic_path, write_json
-from physplan.pipeline.choosing import preferences
 from physplan.pipeline.config import BestOfNConfig
 from physplan.pipeline.events import OnEvent, RunEvent
 from physplan.pipeline.run import Run, begin
@@ -58,7 +57,8 @@ def _attempts(run: Run, memory: InMemory) -> Made:
     ):
         tried.append(_attempt(run, *change(run, tried), len(tried) + 1, InMemory()))
     made = [one.record for one in tried]
-    if (found := preferences(run, [one.run.folder for one in tried])) is not None:
+    choose = plugins.load(plugins.entries("attempts")["choice"])
+    if (found := choose(run, [one.run.folder for one in tried])) is not None:
         made = [replace(one, preference=round(value, 6)) for one, value in zip(made, found, strict=True)]
     best = max(made, key=lambda one: (one.score or 0.0) if one.preference is None else one.preference)
     path = run.folder / layout.ATTEMPTS
@@ -127,8 +127,7 @@ def exchange(run: Run, source: RunFolder) -> None:
         record = source.record(stage.name)
         if stage.name in OF_THE_SEED or record is None:
             continue
-        own = run.folder.record(stage.name)
-        if own is None or own.files != record.files:
+        if (own := run.folder.record(stage.name)) is None or own.files != record.files:
             files = [_share(source, run.folder, name) for name in record.files]
             key, sources = key_of(run, stage)
             run.folder.finish(

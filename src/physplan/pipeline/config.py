@@ -163,6 +163,7 @@ class VideoConfig:
         later=True,
     )
     words: str = decides("latents", "", "further words for the video model, behind these", later=True)
+    polish: str | None = decides("latents", None, "who rewrites these, such as gemini:MODEL", later=True)
     fps: int | None = decides("latents", None, "frames per second of the file", low=1, high=240)
     dialect: str | None = decides(
         "latents",

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
+from physplan.graph.happening import words_for_video
 from physplan.methods.base import BASE
 from physplan.pipeline.sampling import Guide, make_latents
 from physplan.sketch import Sketch, make_sketch
@@ -44,7 +45,9 @@ def make_video(here: Setting, arm: Arm, *, seed: int) -> Video:
     if not arm.runs.samples:
         assert sketch is not None
         return to_bytes(sketch.frames)
-    guided_by = None
+    guided_by, followed = None, None
+    if arm.runs.follows_plan:
+        followed, _ = here.drawn(arm.level, arm.plan)
     if arm.guided:
         chain, evidence = here.drawn(arm.level, arm.plan)
         guided_by = Guide(chain=chain, evidence=evidence, config=arm.guidance(here.config))
@@ -52,7 +55,7 @@ def make_video(here: Setting, arm: Arm, *, seed: int) -> Video:
         here.config,
         here.backends,
         here.picture,
-        here.scene.prompt,
+        words_for_video(here.scene.prompt, followed, here.config.video.prompt, here.config.video.words),
         seed=seed,
         guided_by=guided_by,
         sketch=sketch,

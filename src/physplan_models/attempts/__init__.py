@@ -1,1 +1,1 @@
-"""What the next attempt of a run changes: what the verdict asks for, and last the seed."""
+"""Attempts of a run: what the next one changes, by the verdict, and which of several is kept."""

@@ -20,7 +20,7 @@ def preferences(run: Run, folders: Sequence[RunFolder]) -> list[float] | None:
 
 def by_surprise(run: Run, folders: Sequence[RunFolder]) -> list[float]:
     """Minus V-JEPA 2's surprise: the less a video surprises, the better."""
-    from physplan.verify.surprise import VJEPASurprise
+    from physplan_models.attempts.surprise import VJEPASurprise
 
     wanted = run.config
     source = {} if wanted.best_of_n.surprise is None else {"source": wanted.best_of_n.surprise}
