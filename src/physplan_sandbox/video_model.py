@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 class SandboxModel(KnownVideoModel):
     """The sandbox's model comes with the package; `video.source` may name a folder with another one."""
 
+    reads = False  # it knows its own small language
     values: Mapping[str, Any] = {
         "height": 96,
         "width": 96,

@@ -25,6 +25,8 @@ class Job:
     state: State = "waiting"
     error: str = ""
     reuse: str = ""  # a run whose plan and keyframes serve here as well
+    asked: float = 0.0  # when, of what came over /v1/videos
+    key: str = ""  # the client's own name of its request: asked again, it is the same job
 
     @property
     def lane(self) -> str:
@@ -71,4 +73,6 @@ def _from_json(value: dict[str, Any]) -> Job:
         state=value["state"],
         error=str(value["error"]),
         reuse=str(value["reuse"]),
+        asked=float(value.get("asked", 0.0)),
+        key=str(value.get("key", "")),
     )

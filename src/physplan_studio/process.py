@@ -21,6 +21,10 @@ class Stopped(Exception):
     """The task was stopped; what is done is kept."""
 
 
+class Died(PhysPlanError):
+    """The process at work, or its machine, is gone."""
+
+
 class Worker:
     def __init__(self, log: Path) -> None:
         self._log = log
@@ -119,7 +123,7 @@ class Worker:
         process.wait()
         if self._closed:
             raise Stopped
-        raise PhysPlanError(
+        raise Died(
             "The process at work ended by itself, perhaps for want of memory. What is done is kept: go on, "
             "or choose a smaller size."
         )

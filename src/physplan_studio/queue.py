@@ -1,4 +1,4 @@
-"""The queue: one run at a time in each of two lanes, in order, with pause, clean stop and going on."""
+"""The queue: two lanes of workers, each with one run at a time, in order; pause, clean stop and going on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from physplan.files import write_atomic
 from physplan.graph.errors import GraphError
 from physplan_studio.disks import disk_words
 from physplan_studio.jobs import Job, JobFiles, State
-from physplan_studio.process import Stopped
+from physplan_studio.process import Died, Stopped
 
 LANES = ("quick", "slow")
 MAX_TERM_VALUES = 240  # values of each term that a page is shown
@@ -34,6 +35,10 @@ class AtWork(Protocol):
     ) -> dict[str, Any]: ...
 
     def stop(self, tag: str) -> None: ...
+
+    def dismiss(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass
@@ -65,11 +70,19 @@ class Progress:
 
 
 class Queue:
+    """`retries`: how often a job whose worker died is begun again, where it was."""
+
     def __init__(
-        self, folder: Path, workers: Mapping[str, AtWork], given_of: Callable[[Job], dict[str, Any]]
+        self,
+        folder: Path,
+        workers: Mapping[str, Sequence[AtWork]],
+        given_of: Callable[[Job], dict[str, Any]],
+        *,
+        retries: int = 0,
     ) -> None:
         self._files, self._pause = JobFiles(folder / "jobs"), folder / "paused"
-        self._workers, self._given_of = workers, given_of
+        self._workers, self._given_of, self._retries = workers, given_of, retries
+        self._deaths: Counter[str] = Counter()
         self._changed = threading.Condition()
         self._jobs = {job.run: job for job in self._files.load()}
         self._progress: dict[str, Progress] = {}
@@ -77,7 +90,8 @@ class Queue:
         self._unsaved: set[str] = set()  # runs whose job is newer here than on disk
         self._ended = False
         for lane in LANES:
-            threading.Thread(target=self._serve, args=(lane,), daemon=True).start()
+            for worker in workers[lane]:
+                threading.Thread(target=self._serve, args=(lane, worker), daemon=True).start()
 
     @property
     def paused(self) -> bool:
@@ -110,7 +124,11 @@ class Queue:
                 self._keep(replace(job, state="stopped"))
             else:
                 self._stopping.add(run)
-                self._workers[job.lane].stop(run)
+                self._stop(job)
+
+    def _stop(self, job: Job) -> None:
+        for worker in self._workers[job.lane]:
+            worker.stop(job.run)
 
     def move(self, run: str, *, earlier: bool) -> None:
         """Change places with the neighbour among what waits."""
@@ -179,9 +197,9 @@ class Queue:
             else:
                 self._unsaved.discard(run)
 
-    def _serve(self, lane: str) -> None:
+    def _serve(self, lane: str, worker: AtWork) -> None:
         while (job := self._next(lane)) is not None:
-            state, error = self._made(lane, job)
+            state, error = self._made(worker, job)
             with self._changed:
                 self._progress.pop(job.run, None)
                 self._stopping.discard(job.run)
@@ -189,15 +207,17 @@ class Queue:
                     return
                 self._note(replace(self._jobs[job.run], state=state, error=error))
 
-    def _made(self, lane: str, job: Job) -> tuple[State, str]:
+    def _made(self, worker: AtWork, job: Job) -> tuple[State, str]:
         """A job fails with a sentence, whatever happens in it; its lane continues with the next."""
         try:
-            worker = self._workers[lane]
             worker.call("make", self._given_of(job), partial(self._hear, job), tag=job.run)
             return "done", ""
         except Stopped:
             return "stopped", ""
         except (PhysPlanError, GraphError) as error:
+            if isinstance(error, Died) and self._deaths[job.run] < self._retries:
+                self._deaths[job.run] += 1
+                return "waiting", ""
             return "failed", str(error)
         except OSError as error:
             return "failed", disk_words(error)
@@ -224,4 +244,4 @@ class Queue:
         with self._changed:
             self._progress[job.run].take(event)
             if job.run in self._stopping:  # stopped before it had begun
-                self._workers[job.lane].stop(job.run)
+                self._stop(job)

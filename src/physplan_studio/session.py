@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from physplan_studio.offers import Offers
 from physplan_studio.photo import PRESET, PhotoDesk, in_the_page
 from physplan_studio.pictures import PictureStore
 from physplan_studio.process import Stopped, Worker
-from physplan_studio.queue import LANES, Queue
+from physplan_studio.queue import LANES, AtWork, Queue
 from physplan_studio.run_index import OWN, RunIndex
 from physplan_studio.run_state import card_of_job, run_state
 from physplan_studio.spec import read_spec
@@ -37,19 +38,31 @@ MEDIA = re.compile(r"pictures/([0-9a-f]{64})\.png")
 
 
 class StudioSession:
-    def __init__(self, runs: Path, *, make_worker: Callable[[Path], Worker] = Worker) -> None:
+    """`video_workers` make videos side by side; without them one process does, as for all else."""
+
+    def __init__(
+        self,
+        runs: Path,
+        *,
+        make_worker: Callable[[Path], Worker] = Worker,
+        video_workers: Sequence[AtWork] = (),
+        retries: int = 0,
+    ) -> None:
         own = runs / OWN
         own.mkdir(parents=True, exist_ok=True)
         self.run_index, self.pictures = RunIndex(runs), PictureStore(own / "pictures")
         self._own, self._uploads = own, UploadedVideos(own / "recipes", self.pictures)
-        self._workers = {lane: make_worker(own / "worker.log") for lane in LANES}
+        self._workers: dict[str, Sequence[AtWork]] = {
+            lane: [make_worker(own / "worker.log")] for lane in LANES if lane != "slow" or not video_workers
+        }
+        self._workers.setdefault("slow", video_workers)
         self._naming, self._decoding = threading.Lock(), threading.Lock()
         self.ready, self._asked = threading.Event(), False
         self._mask_worker = make_worker(own / "worker.log")
         self.photo = PhotoDesk(own, self.pictures, self._mask_worker)
         self._tasks = Tasks(self.run_index, self.pictures, self._uploads, self.photo)
         self.offers = Offers(self.pictures, self.photo)
-        self._queue = Queue(own, self._workers, self._tasks.of_job)
+        self._queue = Queue(own, self._workers, self._tasks.of_job, retries=retries)
         # The worker takes seconds to load what the first plan needs: it begins before anything else.
         threading.Thread(target=self._make_ready, daemon=True).start()
         self.offers.begin()
@@ -57,7 +70,8 @@ class StudioSession:
     def close(self) -> None:
         self.offers.close()
         self._queue.close()
-        workers = (*self._workers.values(), self._mask_worker)
+        workers = [one for lane in self._workers.values() for one in lane]
+        workers.append(self._mask_worker)
         for worker in workers:
             worker.dismiss()  # all of them first: each takes the rest of its step
         for worker in workers:
@@ -133,7 +147,7 @@ class StudioSession:
 
     def _warm(self, lane: str) -> None:
         with suppress(PhysPlanError, Stopped):  # the first task says what is wrong
-            self._workers[lane].call("warm", {"lane": lane})
+            self._workers[lane][0].call("warm", {"lane": lane})
 
     # ---- before a run ---------------------------------------------------------------------------------
 
@@ -143,7 +157,7 @@ class StudioSession:
         folder = self._own / "nothing"
         if isinstance(given.get("run"), str) and self._continues(given["run"]):
             folder = self.run_index.folder(given["run"])
-        found = self._workers["quick"].call("forecast", self._tasks.of_spec(spec, folder))
+        found = self._workers["quick"][0].call("forecast", self._tasks.of_spec(spec, folder))
         todo = [one["stage"] for one in found["work"] if not one["done"]]
         preset = self._tasks.preset_of(spec)
         steps = int(found.get("steps") or 0)
@@ -171,7 +185,7 @@ class StudioSession:
         try:
             task = self._tasks.of_spec(spec, folder)
             task |= {"event": event, "draw_seed": seed, "target": str(target)}
-            self._workers["quick"].call("redraw", task)
+            self._workers["quick"][0].call("redraw", task)
             return self._shown(self.pictures.receive(target.read_bytes()))
         finally:
             target.unlink(missing_ok=True)
@@ -195,7 +209,8 @@ class StudioSession:
                 else self.run_index.free_name(spec.prompt, self._queue.job)
             )
             reuse = before if before is not None and not same and self.run_index.is_run(before) else ""
-            self._queue.add(Job(run=name, spec=spec, place=0.0, reuse=reuse))
+            key = str(given.get("key", ""))
+            self._queue.add(Job(run=name, spec=spec, place=0.0, reuse=reuse, asked=time.time(), key=key))
             if not self._asked and spec.preset == "sandbox" and spec.upto != "video":
                 self._asked = True  # a video will be next: it need not wait for what loads until then
                 timer = threading.Timer(WARM_AFTER, self._warm, args=("slow",))

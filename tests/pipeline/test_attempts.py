@@ -1,7 +1,9 @@
-"""Several seeds of one plan: until a video holds, or on purpose; plan and keyframes are made once."""
+"""Several attempts at one video: what the verdict asks for, or further seeds; and seeds on purpose."""
 
 from __future__ import annotations
 
+import html
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,17 @@ from PIL import Image
 
 from physplan import PhysPlan
 from physplan.errors import PhysPlanError
-from physplan.pipeline import RunEvent
+from physplan.pipeline import Result, RunEvent
+from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.run import Run
+from physplan.runs import layout
 from physplan.runs.records import StageRecord
 from physplan.verify import Checked, NotChecked, Verdict
 from physplan.verify.limits import Limits, answer
+from physplan.verify.verdict import EditFound, EventFound
+from physplan_models.reasoning.polish import usable
 from physplan_sandbox.world.phenomena import scene
+from physplan_testing.loopback import Answer, Asked, OpenAIServer
 
 SHORT: dict[str, Any] = {"method": "sketch", "num_inference_steps": 2}
 PROMPT = "the ball drops"
@@ -24,7 +31,7 @@ PROMPT = "the ball drops"
 
 @pytest.fixture(scope="module")
 def pp() -> PhysPlan:
-    return PhysPlan.from_preset("sandbox")
+    return PhysPlan.from_preset("sandbox", next_attempt="seed")
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +141,90 @@ def test_seeds_on_purpose_share_what_does_not_depend_on_them(
     record = StageRecord.load(tmp_path / "seeds" / "seed2", "stages/evidence.json")
     assert record is not None
     assert not record.changed(tmp_path / "seeds" / "seed2")
+
+
+def test_the_words_for_the_video_model_are_rewritten_by_a_model_that_sees_the_picture(
+    picture: Image.Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    asked: list[Asked] = []
+
+    def rewritten(request: Asked) -> Answer:
+        asked.append(request)
+        return Answer(text=json.dumps({"words": "The ball\nfalls onto the table."}))
+
+    def listen(*args: Any, **more: Any) -> Any:
+        told.append(args[3])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("physplan.pipeline.stage_runner.make_latents", listen)
+    with OpenAIServer(rewritten) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", server.key)
+        wanted = {"video.prompt": "both", "video.polish": f"server:writer@{server.url}"}
+        for _ in range(2):  # the second time from the stored answer
+            with pytest.raises(KeyboardInterrupt):
+                PhysPlan.from_preset("sandbox", **wanted).generate(
+                    picture, PROMPT, method="sketch", output_dir=tmp_path / "run"
+                )
+    assert told == ["The ball falls onto the table."] * 2
+    assert len(asked) == 1
+    assert f"{PROMPT}. First, the ball" in asked[0].text
+    assert len(asked[0].images) == 1
+
+
+@pytest.mark.parametrize("answer", ["no JSON", '{"words": 3}', json.dumps({"words": "a" * 2000}), "[" * 9999])
+def test_an_answer_that_is_no_sentence_leaves_the_words_as_they_are(answer: str) -> None:
+    assert usable(answer) == ""
+
+
+def event(value: float | None) -> EventFound:
+    edit = EditFound(
+        edit="Link(table#1, on, ball#2)", objects=("ball#2",), value=value, frame=9, verdict="fails"
+    )
+    return EventFound(event=1, anchor=9, verdict="fails", value=value or 0.0, stray=0.0, edits=(edit,))
+
+
+def test_the_verdict_decides_what_the_next_attempt_changes_and_the_run_takes_it_over(
+    pp: PhysPlan, picture: Image.Image, planned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first video misses what its keyframe does not show, the second is better, the fourth holds."""
+    scores = iter([(0.1, None), (0.3, 0.5), (0.2, 0.5), (0.7, 0.9)])
+
+    def judge(run: Run, *rest: object) -> Checked:
+        score, value = next(scores)
+        verdict = answer(score, Limits().holds, Limits().fails)
+        found = {"events": (event(value),), "bystanders": (), "motion": {}}
+        return Verdict(verdict=verdict, score=score, compared_with="keyframes", **found)
+
+    monkeypatch.setattr("physplan.pipeline.stage_runner.check_video", judge)
+    corrected = PhysPlan.from_preset(
+        "sandbox", **{"sketch.weak": 0.1, "sketch.strong": 0.3, "editor.options": {"level": 2}}
+    )
+    folder, said = tmp_path / "run", list[RunEvent]()
+    given: dict[str, Any] = {**SHORT, "attempts": 4, "output_dir": folder, "on_event": said.append}
+    result = corrected.generate(picture, PROMPT, **given)
+    changed = [[(one.kind, one.what) for one in attempt.changed] for attempt in result.attempts]
+    assert changed == [
+        [],
+        [("keyframes 1", "keyframe 1 redrawn")],
+        [("clock", "the sketch held longer")],
+        [("seed", "another seed")],
+    ]
+    assert [one.name for one in result.attempts] == ["seed0", "change2", "change3", "seed1"]
+    assert result.attempts[3].chosen
+    clocks = load_config(folder / "attempts" / "change3" / "config.yaml").sketch
+    assert (clocks.weak, clocks.strong) == (0.37, 0.65)
+    own, first, redrawn = (
+        folder / one / layout.keyframe(1) for one in (".", "attempts/seed0", "attempts/change2")
+    )
+    assert own.read_bytes() == redrawn.read_bytes() != first.read_bytes()  # the video's own keyframe
+    told = f"keyframe 1 redrawn ({result.attempts[1].changed[0].why})"
+    assert any(told in one.message for one in said)
+    assert told in html.unescape((folder / layout.REPORT).read_text("utf-8"))
+    assert Result.load(folder).attempts == result.attempts
+    said.clear()
+    corrected.generate(picture, PROMPT, **given)
+    assert {one.kind for one in said} == {"kept"}
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_all_n_are_made_and_the_best_verdict_is_kept(kept: Path) -> None:
     best = max(made, key=lambda one: one.score or 0)
     assert [one.seed for one in made if one.chosen] == [best.seed]
     assert (kept / layout.VIDEO).read_bytes() == (
-        kept / layout.attempt(best.seed) / layout.VIDEO
+        kept / layout.attempt(best.name) / layout.VIDEO
     ).read_bytes()
     assert not (kept / layout.SKETCH).exists() or layout.load_run(kept).method == "best_of_n"
 
@@ -86,7 +86,7 @@ def test_the_one_that_a_judge_finds_true_is_kept(
         made = again(kept, picture, by="judge", judge=f"server:seer@{server.url}")
     assert [one.chosen for one in made] == [False, True]
     assert made[0].preference < made[1].preference
-    assert (kept / layout.attempt(6) / layout.JUDGE).is_file()
+    assert (kept / layout.attempt("seed6") / layout.JUDGE).is_file()
 
 
 def test_a_judge_that_is_not_named_is_refused_before_anything_is_made(

@@ -117,6 +117,17 @@ def test_conditioned_is_a_chain_of_videos_joined_at_the_keyframes(
     assert "joined at the keyframes" in notes(folder)
 
 
+def test_a_part_that_is_longer_than_any_video_of_the_server_is_slowed_down(
+    tmp_path: Path, picture: Image.Image
+) -> None:
+    long = {"video.num_frames": 97, "video.fps": 8}  # 12 s, and the longest are 5
+    with OpenRouterServer() as server:
+        pp = served(server, "openrouter", **long)
+        result = pp.generate(picture, PROMPT, method="conditioned", output_dir=tmp_path / "run")
+    assert len(result.video) == 97
+    assert "slowed down to fill" in notes(tmp_path / "run")
+
+
 def test_the_sketch_goes_to_vllm_omni_with_a_noise_mask(tmp_path: Path, picture: Image.Image) -> None:
     with VllmOmniServer() as server:
         served(server, "vllm_omni").generate(picture, PROMPT, method="sketch", output_dir=tmp_path / "run")

@@ -29,7 +29,7 @@ examples:
   physplan generate --image ice.png --prompt "..." --preset paper --dry-run      # work, calls, cost, memory
   physplan generate --image ice.png --plan plan.json -o runs/ice                 # a plan edited by hand
   physplan generate --image ice.png --prompt "..." -o runs/ice --seed 1 --redo   # samples again, no more
-  physplan generate --image ice.png --prompt "..." --attempts 3                  # seeds until it holds
+  physplan generate --image ice.png --prompt "..." --attempts 3                  # until it holds
   physplan generate --image ice.png --prompt "..." --with-base                   # base model, to compare
   physplan generate --image ice.png --prompt "..." --seeds 0-3 -o runs/ice       # four videos of one plan
   physplan generate --image ice.png --prompt "..." --config mine.yaml --set video.num_inference_steps=30
@@ -69,7 +69,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=int,
         default=1,
         metavar="N",
-        help="sample at most N seeds, until the video is found to show the plan; else keep the best",
+        help="at most N, until the video is found to show the plan; each changes what the verdict asks for",
     )
     parser.add_argument(
         "--with-base", action="store_true", help="the video model alone too, beside the video in the report"
@@ -233,12 +233,16 @@ def show_verdict(verdict: Checked) -> None:
 def show_attempts(attempts: Sequence[Attempt]) -> None:
     if not attempts:
         return
-    told = "; ".join(
-        f"seed {one.seed} {one.verdict}" + ("" if one.score is None else f" ({one.score:.2f})")
+    told = [
+        ("; ".join(f"{it.what} ({it.why})" for it in one.changed) or f"seed {one.seed}")
+        + f": {one.verdict}"
+        + ("" if one.score is None else f" ({one.score:.2f})")
         for one in attempts
-    )
-    kept = next((one.seed for one in attempts if one.chosen), attempts[0].seed)
-    print(f"Attempts: {len(attempts)} made, seed {kept} kept: {plain(told)}.")
+    ]
+    kept = next((number for number, one in enumerate(attempts, 1) if one.chosen), 1)
+    print(f"Attempts: {len(attempts)} made, number {kept} kept.")
+    for number, line in enumerate(told, 1):
+        print(plain(f"  {number}. {line}."))
 
 
 def show_made(result: Result, folder: Path) -> None:

@@ -25,12 +25,12 @@ def happening(chain: EventChain) -> str:
     return "; ".join(told) + "."
 
 
-def words_for_video(prompt: str, chain: EventChain | None, kind: str) -> str:
-    """The user's sentence, the plan's, or the one after the other; without a plan the user's."""
-    if chain is None or kind == "user":
-        return prompt
-    plan = happening(chain)
-    return plan if kind == "plan" else f"{prompt.rstrip(' .')}. {plan}"
+def words_for_video(prompt: str, chain: EventChain | None, kind: str, more: str = "") -> str:
+    """The user's sentence, the plan's, or both; without a plan the user's. `more` is last."""
+    told = [prompt] if chain is None or kind != "plan" else []
+    told += [happening(chain)] if chain is not None and kind != "user" else []
+    told += [more] if more else []
+    return ". ".join([*(words.rstrip(" .") for words in told[:-1]), told[-1]])
 
 
 def _graphs(chain: EventChain) -> list[StateGraph]:

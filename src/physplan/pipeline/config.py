@@ -162,6 +162,8 @@ class VideoConfig:
         choices=("user", "plan", "both"),
         later=True,
     )
+    words: str = decides("latents", "", "further words for the video model, behind these", later=True)
+    polish: str | None = decides("latents", None, "who rewrites these, such as gemini:MODEL", later=True)
     fps: int | None = decides("latents", None, "frames per second of the file", low=1, high=240)
     dialect: str | None = decides(
         "latents",
@@ -272,6 +274,13 @@ class Config:
     )
     conditioned: ConditionedConfig = decides(
         "latents", ConditionedConfig(), "of the method conditioned", later=True
+    )
+    next_attempt: str = decides(
+        "latents",
+        "verdict",
+        "what another attempt changes: what the verdict asks for, or the seed alone",
+        choices=("verdict", "seed"),
+        later=True,
     )
     best_of_n: BestOfNConfig = decides("latents", BestOfNConfig(), "of the method best_of_n", later=True)
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)

@@ -16,7 +16,6 @@ from torch import Tensor
 from physplan.errors import PhysPlanError
 from physplan.files import atomic_path, write_json
 from physplan.graph import EventChain, GraphError
-from physplan.graph.happening import words_for_video
 from physplan.guidance.losses import own_identities
 from physplan.keyframes import Keyframe
 from physplan.keyframes.registry import EDITORS
@@ -32,6 +31,7 @@ from physplan.pipeline.planning import make_plan, renew_plan
 from physplan.pipeline.run import Run, recorded_identity
 from physplan.pipeline.sampling import Guide, make_latents
 from physplan.pipeline.stage_keys import digest, former_keys, stage_key
+from physplan.pipeline.words import words_of
 from physplan.reasoning import PlanRecord, Step
 from physplan.runs import PeakMemory, file_digest, layout
 from physplan.sketch import Sketch
@@ -63,6 +63,7 @@ class Stage:
     made_from: Callable[[Run], Sequence[Path]]
     user_editable: bool = False  # whether people are meant to change its files
     leaf: bool = False  # whether nothing is made from its files
+    exchanges: bool = False  # whether it may exchange what it is made from for what an attempt has
     last_use_of: tuple[str, ...] = ()  # models that no later stage needs
 
 
@@ -104,6 +105,8 @@ def do_stage(run: Run, stage: Stage, memory: InMemory) -> None:
         folder.log(f"{stage.name}: stopped")
         raise
     run.backends.release(*stage.last_use_of)
+    if stage.exchanges:
+        key, sources = key_of(run, stage)
     seconds = time.monotonic() - started
     folder.finish(
         stage.name,
@@ -261,7 +264,7 @@ def _latents(run: Run, memory: InMemory) -> Made:
         config,
         run.backends,
         run.frame,
-        words_for_video(run.inputs.prompt, _followed(run), config.video.prompt),
+        words_of(run, _followed(run)),
         seed=run.inputs.seed,
         guided_by=guided_by,
         sketch=sketch,

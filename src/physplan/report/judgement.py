@@ -5,6 +5,7 @@ from __future__ import annotations
 from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
 from physplan.runs import layout
+from physplan.runs.records import Attempt
 from physplan.verify.limits import Limits
 from physplan.verify.verdict import NotChecked
 from physplan.verify.words import edit_in_words
@@ -57,27 +58,34 @@ def verdict_section(run: RunFiles) -> str:
 
 
 def attempts_section(run: RunFiles) -> str:
-    """Each seed with its verdict; the pages of the attempts lie in the run's folder."""
+    """What each changed, with its verdict; the pages of the attempts lie in the run's folder."""
     if not run.attempts:
         return ""
     rows = "".join(
-        f"<tr><td>seed {one.seed}{' (kept)' if one.chosen else ''}</td>"
+        f"<tr><td>{_told(one)}{' (kept)' if one.chosen else ''}</td>"
         f"<td>{_marked(one.verdict)}</td>"
         f"<td class='number'>{'' if one.score is None else f'{one.score:.2f}'}"
         f"{'' if one.preference is None else f' (chosen by {one.preference:.3f})'}</td>"
         f"<td class='number'>{one.seconds:.1f} s</td>"
-        f'<td><a href="{layout.attempt(one.seed)}/{layout.REPORT}">its report</a></td></tr>'
+        f'<td><a href="{layout.attempt(one.name)}/{layout.REPORT}">its report</a></td></tr>'
         for one in run.attempts
     )
     if any(one.preference is not None for one in run.attempts) or run.about.method == "best_of_n":
         rule = "All were made; the one that best_of_n.by prefers is kept."
     else:
-        rule = "Seeds were sampled in order until a video held; where none does, the highest score is kept."
+        rule = (
+            "Each attempt changes what the verdict on the best one before it asks for, until a video holds;"
+            " where none does, the highest score is kept."
+        )
     return (
-        f'<p class="lead">{rule} Plan and keyframes are the same for all.</p>'
+        f'<p class="lead">{rule} Plan and keyframes are the same where nothing else is said.</p>'
         "<div class='wide'><table><thead><tr><th>attempt</th><th>verdict</th><th class='number'>score</th>"
         f"<th class='number'>time</th><th></th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
+
+
+def _told(one: Attempt) -> str:
+    return "; ".join(escape(f"{it.what} ({it.why})") for it in one.changed) or f"seed {one.seed}"
 
 
 def _marked(verdict: str) -> str:

@@ -80,9 +80,9 @@ def keyframe(number: int | str) -> str:
     return f"{KEYFRAMES_FOLDER}/{number}.png"
 
 
-def attempt(seed: int) -> str:
-    """The folder of the attempt with this seed."""
-    return f"{ATTEMPTS_FOLDER}/seed{seed}"
+def attempt(name: str) -> str:
+    """The folder of an attempt by its name."""
+    return f"{ATTEMPTS_FOLDER}/{name}"
 
 
 def record(stage: str) -> str:

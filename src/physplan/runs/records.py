@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -97,21 +98,41 @@ class KeyframeRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Changed:
+    """What an attempt does in another way than the best one before it, and why."""
+
+    kind: str
+    what: str
+    why: str
+
+    @classmethod
+    def from_json(cls, value: object, at: str) -> Changed:
+        fields = _fields(value, at, "kind", "what", "why")
+        return cls(**{name: read_string(fields[name], f"{at}.{name}") for name in ("kind", "what", "why")})
+
+
+@dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """An entry of attempts.json: one seed, what its video was found to be, and whether it is the run's."""
+    """An entry of attempts.json: what its video was found to be, and whether it is the run's."""
 
     seed: int
+    name: str  # of its folder
     verdict: str
     score: float | None  # None: not checked
     seconds: float
     chosen: bool
     preference: float | None = None  # of best_of_n by surprise or by a judge; else the score decides
+    changed: tuple[Changed, ...] = ()
 
     @classmethod
     def from_json(cls, value: object, at: str) -> Attempt:
         fields = _fields(value, at, "seed", "verdict", "seconds", "chosen")
+        seed, changed = read_integer(fields["seed"], f"{at}.seed"), fields.get("changed", [])
+        if not re.fullmatch("(seed|change)[0-9]{1,20}", name := str(fields.get("name", f"seed{seed}"))):
+            raise ParseError(f"{at}.name", "is no name of an attempt")
         return cls(
-            seed=read_integer(fields["seed"], f"{at}.seed"),
+            seed=seed,
+            name=name,
             verdict=read_string(fields["verdict"], f"{at}.verdict", 80),
             score=read_number(fields["score"], f"{at}.score") if "score" in fields else None,
             seconds=read_number(fields["seconds"], f"{at}.seconds"),
@@ -119,6 +140,10 @@ class Attempt:
             preference=read_number(fields["preference"], f"{at}.preference")
             if fields.get("preference") is not None
             else None,
+            changed=tuple(
+                Changed.from_json(one, f"{at}.changed[{i}]")
+                for i, one in enumerate(read_list(changed, f"{at}.changed", 20))
+            ),
         )
 
 

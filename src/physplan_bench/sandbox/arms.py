@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
@@ -32,7 +33,8 @@ OWN = {
     TRUTH: "base",
 }  # arms of the study: the method each samples with
 WHOLE = "whole"  # the sketch's option: whole keyframes, no masks
-BEST_OF = 3
+CORRECTED, TIME = "corrected", re.compile(r"[1-9][0-9]{0,3}s")
+BEST_OF, MOST_TRIES = 3, 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +42,8 @@ class Arm:
     """`name` is a method, then its options, each behind a colon: a gradient mode
     (`guided_sketch:exact`), whole keyframes (`sketch:whole`), `raw` or `aligned` ones for guidance
     (`frame_guidance:aligned`), or a number: up to so many attempts until the
-    verdict holds (`sketch:3`), for `best_of_n` its N."""
+    verdict holds (`sketch:3`), for `best_of_n` its N. In place of a number 6s: as many as begin within 6
+    seconds of CPU time. `corrected`: each attempt changes what the verdict asks for, not the seed alone."""
 
     name: str
     level: int = EDITOR_LEVEL
@@ -55,7 +58,10 @@ class Arm:
             raise PhysPlanError(f"The editor errs at levels 0 to 4, not {self.level}.")
 
     def _check(self, option: str) -> None:
-        if option.isdecimal():
+        if TIME.fullmatch(option) or option == CORRECTED:
+            if not self.seeded or self.method in OWN:
+                raise PhysPlanError(f"{self.name!r}: {option} is for attempts of a method that samples.")
+        elif option.isdecimal():
             if not 1 <= int(option) <= 100:
                 raise PhysPlanError(f"{self.name!r}: there are 1 to 100 attempts, not {option}.")
             if not self.seeded or self.method == TRUTH:
@@ -93,7 +99,17 @@ class Arm:
     def tries(self) -> int:
         """How many videos there may be, of which one is kept."""
         given = next((int(option) for option in self.options if option.isdecimal()), None)
-        return given or (BEST_OF if self.method == BEST_OF_N else 1)
+        few = BEST_OF if self.method == BEST_OF_N or self.corrected else 1
+        return given or (MOST_TRIES if self.cpu_seconds else few)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The time within which attempts may begin; 0 where their number counts alone."""
+        return next((float(option[:-1]) for option in self.options if TIME.fullmatch(option)), 0.0)
+
+    @property
+    def corrected(self) -> bool:
+        return CORRECTED in self.options
 
     @property
     def seeded(self) -> bool:
@@ -173,6 +189,6 @@ def _ablation(name: str) -> bool:
 
 MAIN_ARMS = arms(BASE.name, "frame_guidance", "sketch", PROPOSED)
 BASELINE_ARMS = arms("storyboard", "sketch:whole", BEST_OF_N, TRUTH)
-ATTEMPT_ARMS = arms("sketch:3", f"{PROPOSED}:3")
+ATTEMPT_ARMS = arms("sketch:3", f"{PROPOSED}:3", "sketch:3:corrected", f"{PROPOSED}:3:corrected")
 MODE_ARMS = arms(f"{PROPOSED}:exact", f"{PROPOSED}:direct")  # beside the preset's own mode
 ABLATION_ARMS = arms(*(f"{PROPOSED}.{one}" for one in ablation_names()), NO_MOTION)

@@ -46,14 +46,15 @@ def make_measure(config: Config, split: str, *, keep_videos: bool) -> CaseFuncti
         arm = Arm(name=case.identity["arm"], level=case.identity["drawing"]["level"])
         here, seed = setting(case.identity["scene"]), case.identity["seed"]
         here.drawn(arm.level, arm.plan)  # planned and drawn before the clock starts: seeds share it
-        begun = time.perf_counter()
+        begun, cpu = time.perf_counter(), time.process_time()
         if arm.tries > 1:
             attempts = make_attempts(here, arm, seed=seed)
             seconds = time.perf_counter() - begun
         else:
             video = make_video(here, arm, seed=seed)
             seconds = time.perf_counter() - begun  # a plain video is looked at for the table alone
-            attempts = [Attempt(seed=seed, video=video, verdict=verdict_on(here, arm, video))]
+            attempts = [Attempt(seed=seed, video=video, verdict=verdict_on(here, arm, video), here=here)]
+        cpu = time.process_time() - cpu
         kept = best(attempts)
         if keep_videos:
             frames = torch.from_numpy(kept.video).permute(0, 3, 1, 2) / 255
@@ -65,7 +66,10 @@ def make_measure(config: Config, split: str, *, keep_videos: bool) -> CaseFuncti
             "verdict": kept.verdict.verdict,
             "score": round(kept.verdict.score, 6),
             "attempts": len(attempts),
+            "changed": [list(attempt.changed) for attempt in attempts],
+            "scores": [round(attempt.verdict.score, 4) for attempt in attempts],
             "seconds": seconds,
+            "cpu_seconds": round(cpu, 3),
         }
 
     return measure

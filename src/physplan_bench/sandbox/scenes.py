@@ -6,23 +6,25 @@ All of it by the pipeline's own stages, so every setting counts here as it does 
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from PIL import Image
 
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.guidance.paper.selection import select_terms
-from physplan.keyframes import KeyframeEditor
+from physplan.keyframes import Keyframe, KeyframeEditor
 from physplan.perception import Evidence
 from physplan.pipeline import stages
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config
 from physplan.pipeline.planning import make_plan
 from physplan_bench.provenance import file_digest
+from physplan_models.attempts.changing import require_better
 from physplan_sandbox import components
 from physplan_sandbox.editor import SandboxEditor, TruthEditor
 from physplan_sandbox.plan_ablations import full_graph_plan, prompt_only_plan
@@ -59,11 +61,13 @@ class Setting:
 
     scene: Scene
     config: Config
+    loaded: Backends | None = None
     _drawn: dict[tuple[PlanKind, int], tuple[EventChain, Evidence]] = field(default_factory=dict, repr=False)
+    _keyframes: dict[tuple[PlanKind, int], tuple[Keyframe, ...]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def backends(self) -> Backends:
-        return Backends(self.config)
+        return self.loaded or Backends(self.config)
 
     @cached_property
     def truth(self) -> Clip:
@@ -96,14 +100,52 @@ class Setting:
         chain = self.chain
         if kind == "words":
             chain = prompt_only_plan(self.scene.prompt, chain.graph, chain.num_frames)
-        editor: KeyframeEditor = TruthEditor(self.scene) if level == 0 else SandboxEditor(level=level)
-        drawn = stages.make_keyframes(self.config, self.backends, self.picture, chain, editor=editor)
+        drawn = stages.make_keyframes(
+            self.config, self.backends, self.picture, chain, editor=self._editor(level)
+        )
+        self._keyframes[kind, level] = drawn.keyframes
         if kind == "reparsed":  # the editor knows the rules' words only, so nothing is redrawn
             chain = full_graph_plan(chain, self.picture, drawn.images, **self.backends.perception)
             seen = stages.look_at(self.backends, self.picture, chain, drawn.images)  # for other graphs
         else:
             seen = drawn.sightings
         return chain, stages.make_evidence(chain, seen)
+
+    def _editor(self, level: int) -> KeyframeEditor:
+        return TruthEditor(self.scene) if level == 0 else SandboxEditor(level=level)
+
+    def problems(self, level: int, kind: PlanKind = "graph") -> dict[int, tuple[str, ...]]:
+        """What is off with the keyframes, by event from 1."""
+        self.drawn(level, kind)
+        return {one.event + 1: one.check.problems for one in self._keyframes[kind, level]}
+
+    def redrawn(self, level: int, kind: PlanKind, events: Sequence[int], *, seed: int) -> Setting:
+        """The same with these keyframes (events from 0) drawn with another seed, where that is no worse."""
+        chain, _ = self.drawn(level, kind)
+        config = replace(self.config, editor=replace(self.config.editor, seed=self.config.editor.seed + seed))
+        again = stages.make_keyframes(
+            config, self.backends, self.picture, chain, editor=self._editor(level), only=list(events)
+        )
+        keyframes = list(self._keyframes[kind, level])
+        for one in again.keyframes:
+            require_better(one, keyframes[one.event].image, keyframes[one.event].check.problems)
+            keyframes[one.event] = one
+        seen = stages.Sightings(first=again.first, keyframes=tuple(one.sighting for one in keyframes))
+        key = kind, level
+        return self._with(
+            _drawn={**self._drawn, key: (chain, stages.make_evidence(chain, seen))},
+            _keyframes={**self._keyframes, key: tuple(keyframes)},
+        )
+
+    def with_config(self, config: Config) -> Setting:
+        """The same scene, drawings and loaded models under other settings of the sampling."""
+        return self._with(config=config)
+
+    def _with(self, **changes: Any) -> Setting:
+        """What is made or loaded already is kept."""
+        other = replace(self, loaded=self.backends, **changes)
+        other.__dict__.update({name: getattr(self, name) for name in ("truth", "picture", "chain")})
+        return other
 
 
 @cache

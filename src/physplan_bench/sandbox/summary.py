@@ -60,6 +60,9 @@ def figures(group: Sequence[Measured]) -> dict[str, Any]:
         "verdict_holds": share([r["verdict"] == "holds" for r in results]),
         "attempts": asdict(cluster_bootstrap(np.array([float(r["attempts"]) for r in results]), scenes)),
         "seconds": float(np.median([r["seconds"] for r in results])),
+        "cpu_seconds": asdict(
+            cluster_bootstrap(np.array([r.get("cpu_seconds", r["seconds"]) for r in results]), scenes)
+        ),
         "domains": {name: 100.0 * float(np.mean(good)) for name, good in sorted(domains.items())},
     }
 
@@ -142,4 +145,4 @@ def beside(group: Sequence[Measured], reference: Sequence[Measured]) -> dict[str
 
 
 def _seen(result: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in result.items() if key != "seconds"}
+    return {key: value for key, value in result.items() if key not in ("seconds", "cpu_seconds")}

@@ -46,7 +46,7 @@ def make_table(result: Mapping[str, Any]) -> Table:
             Column(title="less guided_sketch", digits=0),
             Column(title="won : lost"),
             *(Column(title=title, digits=digits, best=best) for title, digits, best in LOOKS.values()),
-            *([Column(title="Attempts", digits=1)] if tried else []),
+            *([Column(title="Attempts", digits=1), Column(title="CPU s", digits=1)] if tried else []),
             Column(title="s", digits=1),
         ),
         rows=tuple(
@@ -56,7 +56,7 @@ def make_table(result: Mapping[str, Any]) -> Table:
                     *(Interval(**row[key]) for key in SHOWN),
                     *_beside(row),
                     *_looks(row),
-                    *([row["attempts"]["value"]] if tried else []),
+                    *([row["attempts"]["value"], row["cpu_seconds"]["value"]] if tried else []),
                     row["seconds"],
                 ),
                 competes=row["method"] != TRUTH,
@@ -65,7 +65,7 @@ def make_table(result: Mapping[str, Any]) -> Table:
         ),
         note=" ".join([NOTE, *filter(None, [_about_verdicts(result)])]),
         unit="%",
-        reported=reported_here(len(LOOKS) + 3 + tried),
+        reported=reported_here(len(LOOKS) + 3 + 2 * tried),
     )
 
 

@@ -52,6 +52,7 @@ class PublishedModel(KnownVideoModel):
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the pipeline
     scheduler: Mapping[str, Any] = field(default_factory=dict)  # beyond the family's own settings
     keyframes: Literal["none", "last", "any"] = "none"  # where pictures can be given beside the first
+    reads: bool = True
 
     @property
     def values(self) -> Mapping[str, Any]:

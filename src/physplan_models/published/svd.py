@@ -32,4 +32,5 @@ SVD_XT = PublishedModel(
         ),
     },
     encoder_parameters=1.3,
+    reads=False,
 )

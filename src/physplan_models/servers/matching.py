@@ -19,6 +19,7 @@ class Segment:
     start: int
     end: int
     event: int | None = None
+    of_a_chain: bool = False
 
     @property
     def frames(self) -> int:
@@ -28,9 +29,11 @@ class Segment:
 def segments(anchors: tuple[int, ...], num_frames: int) -> tuple[Segment, ...]:
     """One per event, from keyframe to keyframe, and the rest after the last; neighbours share a frame."""
     bounds = (0, *anchors)
-    found = [Segment(start=bounds[i], end=bounds[i + 1], event=i) for i in range(len(anchors))]
+    found = [
+        Segment(start=bounds[i], end=bounds[i + 1], event=i, of_a_chain=True) for i in range(len(anchors))
+    ]
     if bounds[-1] < num_frames - 1:
-        found.append(Segment(start=bounds[-1], end=num_frames - 1))
+        found.append(Segment(start=bounds[-1], end=num_frames - 1, of_a_chain=True))
     return tuple(found)
 
 
@@ -48,13 +51,18 @@ def choose_size(size: tuple[int, int], abilities: Abilities) -> tuple[int, int]:
     return min(abilities.sizes, key=far)
 
 
-def choose_seconds(frames: int, fps: float, abilities: Abilities, *, last: bool = False) -> float:
-    """The shortest listed duration that holds so many frames; `last`: a last frame is given too."""
+def choose_seconds(
+    frames: int, fps: float, abilities: Abilities, *, last: bool = False, slowed: bool = False
+) -> float:
+    """The shortest listed duration that holds so many frames; `last`: a last frame is given too. `slowed`:
+    where none does, the longest, which is slowed down."""
     if last and abilities.between_frames:
         abilities = replace(abilities, durations=abilities.between_frames)
     needed = frames / fps
     longest = max(abilities.durations) if abilities.durations else abilities.longest
     if longest is not None and (frames - 1) / fps > longest:
+        if slowed:
+            return longest
         raise PhysPlanError(
             f"The server makes at most {longest:g} s, and {frames} frames at {fps:g} per second last "
             f"{needed:.1f}: ask for at most {math.floor(longest * fps)} (--set video.num_frames=N)."

@@ -184,7 +184,7 @@ def served_estimate(config: Config, events: int, *, conditioned: bool) -> tuple[
     known = find_dialect(video.dialect).models() is None
     abilities = _abilities(video, None) if known else Abilities()
     usd = price_of(config, abilities) if known else None
-    each = choose_seconds(math.ceil(frames / calls), fps, abilities, last=conditioned)
+    each = choose_seconds(math.ceil(frames / calls), fps, abilities, last=conditioned, slowed=conditioned)
     return what, CostEstimate(calls=calls, usd=None if usd is None else usd * each * calls)
 
 

@@ -22,10 +22,10 @@ from physplan.errors import PhysPlanError
 from physplan.files import write_json
 from physplan.foreign import read_file
 from physplan.graph import EventChain
-from physplan.graph.happening import words_for_video
 from physplan.keyframes.framing import Box, pad_to_ratio
 from physplan.pipeline.run import Run
 from physplan.pipeline.sampling import unguided_clocks
+from physplan.pipeline.words import words_of
 from physplan.sketch import Sketch
 from physplan.video.clocks import Clocks
 from physplan.video.files import Video, read_video, write_video
@@ -56,7 +56,9 @@ class Asking:
     def request(self, segment: Segment, parts: dict[str, ImagePart], text: str) -> Request:
         video = self.run.config.video
         fps = video.clip.fps
-        seconds = choose_seconds(segment.frames, fps, self.abilities, last="last" in parts)
+        seconds = choose_seconds(
+            segment.frames, fps, self.abilities, last="last" in parts, slowed=segment.of_a_chain
+        )
         options = {
             "parts": ",".join(parts),
             "width": str(self.size[0]),
@@ -102,7 +104,12 @@ def serve(run: Run, material: Material) -> Served:
             parts = _parts(asking, segment, material)
             reply = gateway.ask(asking.request(segment, parts, _words(run, segment, chain))).reply
             clip = _read(reply.images[0].data)
-            if len(clip.frames) != segment.frames:
+            if _slowed(asking, segment, clip):
+                notes.append(
+                    f"video {number}: the server's {len(clip.frames) / clip.fps:.1f} s are slowed down to"
+                    f" fill {segment.frames / run.config.video.clip.fps:.1f}"
+                )
+            elif len(clip.frames) != segment.frames:
                 notes.append(
                     f"video {number}: the server sent {len(clip.frames)} frames at {clip.fps:g} per second;"
                     f" {segment.frames} of them are used"
@@ -179,9 +186,14 @@ def noise_mask(sketch: Sketch, span: slice, clocks: Clocks) -> ImagePart:
 def _words(run: Run, segment: Segment, chain: EventChain | None) -> str:
     """The user's sentence; in a chain, what happens in this segment after it."""
     if chain is None or segment.event is None or (segment.start, segment.end) == (0, chain.num_frames - 1):
-        return words_for_video(run.inputs.prompt, chain, run.config.video.prompt)
+        return words_of(run, chain)
     happens = chain.events[segment.event].instruction
     return f"{run.inputs.prompt}. Now: {happens}" if happens else run.inputs.prompt
+
+
+def _slowed(asking: Asking, segment: Segment, clip: Video) -> bool:
+    lasts = (segment.frames - 1) / asking.run.config.video.clip.fps
+    return segment.of_a_chain and lasts > len(clip.frames) / clip.fps
 
 
 def _as_wanted(asking: Asking, clip: Video, segment: Segment) -> Tensor:
@@ -197,7 +209,8 @@ def _as_wanted(asking: Asking, clip: Video, segment: Segment) -> Tensor:
         shown[1] + bottom * down,
     )
     fps = run.config.video.clip.fps
-    kept = retime(clip.frames, clip.fps, segment.frames, fps, whole=segment.event is not None)
+    whole = segment.event is not None or _slowed(asking, segment, clip)
+    kept = retime(clip.frames, clip.fps, segment.frames, fps, whole=whole)
     return cut(kept, box, run.frame.size)
 
 

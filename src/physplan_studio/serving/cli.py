@@ -14,6 +14,8 @@ EXAMPLES = """
 examples:
   physplan serve                              # http://127.0.0.1:8095/v1 for programs of this machine
   physplan serve --host 0.0.0.0 --token-file token.txt
+  physplan serve --workers 4                  # four videos side by side
+  physplan serve --workers 16 --ray auto --gpus-per-worker 1     # on the nodes of a Ray cluster
 
 The openai client: OpenAI(base_url="http://127.0.0.1:8095/v1", api_key=TOKEN).videos.create(prompt=..., ...)
 """
@@ -33,6 +35,14 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--preset", default="sandbox", help="of requests that name none (sandbox)")
     parser.add_argument("--token", default="", help="that requests must send; PHYSPLAN_TOKEN is the same")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="that holds the token")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="videos made side by side (1)")
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="workers on a Ray cluster whose nodes all see --runs: its address, auto, or local to start one",
+    )
+    parser.add_argument("--cpus-per-worker", type=float, default=1, metavar="N", help="with --ray (1)")
+    parser.add_argument("--gpus-per-worker", type=float, default=0, metavar="N", help="with --ray (0)")
     parser.set_defaults(run=run)
 
 
@@ -41,13 +51,21 @@ def run(args: argparse.Namespace) -> int:
 
     from physplan import presets
     from physplan.foreign import plain
-    from physplan_studio.serving.service import Service
+    from physplan_studio.serving.service import Service, Workers
 
     if not 0 <= args.port < 65536:
         raise PhysPlanError(f"--port must be from 0 to 65535, not {args.port}.")
     if args.preset not in presets.NAMES:
         raise PhysPlanError(f"There is no preset {args.preset!r}: use {', '.join(presets.NAMES)}.")
-    service = Service(args.runs, host=args.host, port=args.port, token=_token(args), preset=args.preset)
+    workers = Workers(number=args.workers, ray=args.ray, cpus=args.cpus_per_worker, gpus=args.gpus_per_worker)
+    service = Service(
+        args.runs,
+        host=args.host,
+        port=args.port,
+        token=_token(args),
+        preset=args.preset,
+        workers=workers,
+    )
     print(plain(f"Serving /v1/videos at http://{args.host}:{service.server.port}/v1"))
     print(plain(f"Runs are in {args.runs}. Stop with Ctrl-C; what is under way goes on at the next start."))
     sys.stdout.flush()

@@ -66,7 +66,8 @@ class VideosHandler(Handler):
         if int(length) > MAX_BODY:
             raise Refused(f"A request has at most {MAX_BODY} bytes.")
         body = self.rfile.read(int(length))
-        return self.server.videos.create(read_fields(body, self.headers.get("Content-Type", "")))
+        key = self.headers.get("Idempotency-Key", "")[:200]
+        return self.server.videos.create(read_fields(body, self.headers.get("Content-Type", "")), key=key)
 
     def _path(self) -> str:
         return re.split("[?#]", self.path, maxsplit=1)[0].rstrip("/")

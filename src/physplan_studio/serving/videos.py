@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class Videos:
 
     def __init__(self, session: StudioSession, *, preset: str, most_waiting: int = MOST_WAITING) -> None:
         self.session, self._preset, self._most = session, preset, most_waiting
-        self._created: dict[str, float] = {}
+        self._creating = threading.Lock()
 
     def resume(self) -> list[str]:
         """Jobs that were under way when the server ended go on."""
@@ -54,7 +54,14 @@ class Videos:
             self.session.go_on({"run": run})
         return cut_off
 
-    def create(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def create(self, given: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
+        """`key` is the client's name of its request: sent again, it is answered with the same video."""
+        with self._creating:
+            if known := next((job for job in self.session.jobs() if key and job.key == key), None):
+                return self._described(known)
+            return self._create(given, key)
+
+    def _create(self, given: Mapping[str, Any], key: str) -> dict[str, Any]:
         for name in given:
             if name not in FIELDS:
                 raise Refused(f"There is no field {name[:40]!r}: use {', '.join(FIELDS)}.")
@@ -77,9 +84,7 @@ class Videos:
         if "input_reference" not in given:
             raise Refused("input_reference is missing: the picture that the video begins with.")
         asked["picture"] = self.session.receive("picture", read_picture(given["input_reference"]))["picture"]
-        run = self.session.answer("start", asked)["run"]
-        self._created[run] = time.time()
-        return self.retrieve(run)
+        return self.retrieve(self.session.answer("start", asked | {"key": key})["run"])
 
     def retrieve(self, id: str) -> dict[str, Any]:
         job = self._job(id)
@@ -149,7 +154,7 @@ class Videos:
             "prompt": spec.prompt,
             "status": STATUS.get(job.state, "failed"),
             "progress": 100 if job.state == "done" else 0,
-            "created_at": int(self._created.setdefault(job.run, time.time())),
+            "created_at": int(job.asked),
             "seed": spec.seed,
             **_measures(spec),
         }

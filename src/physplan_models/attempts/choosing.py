@@ -10,18 +10,17 @@ from physplan.pipeline.run import Run
 from physplan.runs import RunFolder, file_digest, layout
 
 
-def preferences(run: Run, seeds: Sequence[int]) -> list[float] | None:
+def preferences(run: Run, folders: Sequence[RunFolder]) -> list[float] | None:
     """By surprise or by a judge; None: the verdict's score decides."""
     by = run.config.best_of_n.by if run.method.chooses else "verdict"
     if by == "verdict":
         return None
-    folders = [RunFolder(run.folder / layout.attempt(seed)) for seed in seeds]
     return by_surprise(run, folders) if by == "surprise" else [_by_judge(run, one.path) for one in folders]
 
 
 def by_surprise(run: Run, folders: Sequence[RunFolder]) -> list[float]:
     """Minus V-JEPA 2's surprise: the less a video surprises, the better."""
-    from physplan.verify.surprise import VJEPASurprise
+    from physplan_models.attempts.surprise import VJEPASurprise
 
     wanted = run.config
     source = {} if wanted.best_of_n.surprise is None else {"source": wanted.best_of_n.surprise}
