@@ -30,6 +30,7 @@ from physplan_models.meta_models import folder_networks, folder_scheduler, meta_
 from physplan_models.published import PublishedModel
 from physplan_models.quantisation import check_network, on_shapes
 from physplan_models.streaming import Streaming
+from physplan_models.tiny_decoder import TinyDecoder, TinyPreviews
 
 
 def estimate_preset(preset: PublishedModel, **run: Any) -> MemoryEstimate:
@@ -73,6 +74,8 @@ def estimate(model: FamilyModel, request: MemoryRequest, encoder_bytes: int) -> 
     """Run one guided step and the final decode of a meta-device model, and count. What the model would
     refuse is refused."""
     _hold_weights(model, request)
+    if request.tiny_decoder:
+        model.tiny = tiny_on_meta(model)
     conditioning = _conditioning(model, request)
     denoiser_saved, decoder_saved, sampling = measure_step(model, conditioning, request.gradient_mode)
     with Allocated(parameters(model)) as decoding:
@@ -92,6 +95,16 @@ def estimate(model: FamilyModel, request: MemoryRequest, encoder_bytes: int) -> 
         encoding=encoding.peak,
         evidence=request.anchors * (3 * frame + conditioning.latents.numel() * 4),
     )
+
+
+def tiny_on_meta(model: FamilyModel) -> TinyPreviews:
+    """The small decoder of the published shape for this model's autoencoder; 25 MB at most."""
+    codec = model.codec
+    with META:
+        network = TinyDecoder.published(
+            channels=codec.channels, spatial=codec.spatial_ratio, temporal=codec.temporal_ratio
+        )
+    return TinyPreviews(network.to(model.dtype).requires_grad_(False))
 
 
 def _hold_weights(model: FamilyModel, request: MemoryRequest) -> None:
@@ -136,7 +149,7 @@ def measure_step(
     """Bytes saved by the denoiser, saved by one window's decode, and the most allocated in a guided step."""
     through_denoiser = gradient_mode in ("fused", "exact")
     denoiser, decoder = Saved(parameters(model)), Saved(parameters(model))
-    layout = conditioning.layout
+    layout, shown_by = conditioning.layout, model.tiny or model
     with Allocated(parameters(model)) as allocated:
         z = conditioning.latents.detach().clone().requires_grad_(through_denoiser)
         with torch.set_grad_enabled(through_denoiser), denoiser.counted():
@@ -145,7 +158,7 @@ def measure_step(
             window = layout.window(layout.num_frames - 1, model.preview_length, model.preview_mode)
             leaf = clean.detach()[:, :, window.latents].clone().requires_grad_()
             with decoder.counted():
-                frame = model.decode_window(leaf, window)
+                frame = shown_by.decode_window(leaf, window)
             torch.autograd.grad(frame, leaf, torch.ones_like(frame))
             del frame
         if through_denoiser:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from physplan.errors import PhysPlanError
@@ -54,13 +55,15 @@ class SandboxModel(KnownVideoModel):
         ]
 
     def load(self, video: VideoConfig, runtime: RuntimeConfig) -> VideoModel:
-        if video.source is None:
-            from physplan_sandbox.components import load_video
-
-            return load_video()
+        from physplan_sandbox.components import load_video
         from physplan_sandbox.video import SandboxVideo
 
-        return SandboxVideo.from_pretrained(video.source)
+        model = load_video() if video.source is None else SandboxVideo.from_pretrained(video.source)
+        if video.files.tiny_decoder is not None:
+            from physplan_models.tiny_decoder import load_tiny
+
+            model.tiny = load_tiny(Path(video.files.tiny_decoder), model)
+        return model
 
 
 MODEL = SandboxModel()

@@ -31,21 +31,7 @@ else:
     )
 
 __all__ = [
-    "ABLATIONS",
-    "FRAME_GUIDANCE",
-    "GUIDED_SKETCH",
-    "PAPER",
-    "GuidanceConfig",
-    "GuidanceResult",
-    "MeasureConfig",
-    "Objective",
-    "Progress",
-    "Schedule",
-    "StepRecord",
-    "StopRun",
-    "TermRecord",
-    "build_objective",
-    "guide",
-    "guided_sample",
-    "register_loss",
-]
+    "ABLATIONS", "FRAME_GUIDANCE", "GUIDED_SKETCH", "PAPER", "GuidanceConfig", "GuidanceResult",
+    "MeasureConfig", "Objective", "Progress", "Schedule", "StepRecord", "StopRun", "TermRecord",
+    "build_objective", "guide", "guided_sample", "register_loss",
+]  # fmt: skip

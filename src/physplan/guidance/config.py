@@ -131,6 +131,11 @@ class GuidanceConfig:
     events_per_repeat: int | None = setting(
         None, "None: all; fewer take turns, and time no longer grows with events", low=1, high=1_000
     )
+    decoder: Literal["full", "tiny"] = setting(
+        "full",
+        "tiny: previews and gradients through the small decoder of video.files.tiny_decoder",
+        later=True,
+    )
     window_mode: WindowMode | None = setting(None, "None: what the model recommends")
     window_length: int | None = setting(
         None, "latents of a preview; None: what the model recommends", low=1, high=1_000

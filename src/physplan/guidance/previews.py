@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -16,7 +17,6 @@ from physplan.guidance.paper.regions import pool
 from physplan.guidance.paper.selection import TermSpec
 from physplan.guidance.records import TermRecord, seconds
 from physplan.video.frames import Window
-from physplan.video.protocol import VideoModel
 
 Cotangent = Mapping[str, Tensor]  # a gradient at what an objective has encoded, by name
 
@@ -79,19 +79,19 @@ class Preview:
 
 
 def decode_and_measure(
-    model: VideoModel,
+    decoder: Any,
     clean: Tensor,
     request: PreviewRequest,
     *,
     downscale: int = 1,
     limit: Callable[[str], float] = lambda term: 0.0,
 ) -> Preview:
-    """Decode the window's frame from `clean` (detached), and measure it from what the encoder sees."""
+    """Decode the window's frame from `clean` (detached), by a model or its small decoder, and measure it."""
     event, window, objective = request.event, request.window, request.objective
     latents = clean[:, :, window.latents].clone().requires_grad_()
     begun = seconds(latents.device)
     with torch.enable_grad():
-        frame = model.decode_window(shrink(latents, downscale), window)
+        frame = decoder.decode_window(shrink(latents, downscale), window)
         decoded = seconds(latents.device)
         encoded = objective.encode(event, frame)
         leaves = {name: tensor.detach().requires_grad_() for name, tensor in encoded.items()}

@@ -21,14 +21,6 @@ else:
     )
 
 __all__ = [
-    "CheckSettings",
-    "EditRequest",
-    "Keyframe",
-    "KeyframeCheck",
-    "KeyframeEditor",
-    "NoPicture",
-    "RenderSettings",
-    "check_keyframe",
-    "judge_keyframes",
-    "render_keyframes",
-]
+    "CheckSettings", "EditRequest", "Keyframe", "KeyframeCheck", "KeyframeEditor", "NoPicture",
+    "RenderSettings", "check_keyframe", "judge_keyframes", "render_keyframes",
+]  # fmt: skip

@@ -33,17 +33,7 @@ else:
     )
 
 __all__ = [
-    "DepthEstimator",
-    "Evidence",
-    "FeatureEncoder",
-    "Instance",
-    "KeyframeEvidence",
-    "Segmenter",
-    "Sighting",
-    "evidence_of",
-    "first_frame_evidence",
-    "gather_evidence",
-    "keyframe_evidence",
-    "look",
+    "DepthEstimator", "Evidence", "FeatureEncoder", "Instance", "KeyframeEvidence", "Segmenter", "Sighting",
+    "evidence_of", "first_frame_evidence", "gather_evidence", "keyframe_evidence", "look",
     "normalise_depth",
-]
+]  # fmt: skip

@@ -54,7 +54,7 @@ class ReasonerConfig:
     regenerations: int = decides("plan", 2, "of an event whose edits stay refused", low=0, high=20)
     until: float = decides(
         "plan", 1.0, "share of the video that the plan spans; what follows shows its end", above=0, high=1,
-        later=True,
+        later=True
     )  # fmt: skip
     base_url: str | None = runtime(None, "another server than the reasoner's own")
     prompts: str | None = runtime(None, "a folder of one's own templates; their content is in Inputs")
@@ -98,6 +98,7 @@ class WeightFiles:
     transformer_2: str | None = setting(None, "of the second denoiser, where there is one")
     vae: str | None = setting(None, "of the autoencoder")
     text_encoder: str | None = setting(None, "of the text encoder")
+    tiny_decoder: str | None = setting(None, "a small decoder for previews, in TAEHV's layout", later=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,17 +133,14 @@ class VideoConfig:
         "latents", WeightFiles(), "experimental: weights from single files", later=True
     )
     dtype: str | None = decides("latents", None, "of the weights", choices=("bf16", "fp16", "fp32"))
+    loras: Mapping[str, float] = decides(
+        "latents", factory=dict, says="experimental: LoRA files with their weights", later=True
+    )
     quantisation: str | None = decides(
-        "latents",
-        None,
-        "experimental: of the denoiser's weights, a back end's name or a .gguf file: docs/video.md",
-        later=True,
+        "latents", None, "experimental: a back end's name or a .gguf file: docs/video.md", later=True
     )
     attention: str | None = decides(
-        "latents",
-        None,
-        "experimental: the library's back end by name; None: torch chooses, docs/video.md",
-        later=True,
+        "latents", None, "experimental: the library's back end by name: docs/video.md", later=True
     )
     height: int | None = decides("plan", None, "pixels", low=1, high=16_384)
     width: int | None = decides("plan", None, "pixels", low=1, high=16_384)
@@ -166,12 +164,9 @@ class VideoConfig:
     polish: str | None = decides("latents", None, "who rewrites these, such as gemini:MODEL", later=True)
     fps: int | None = decides("latents", None, "frames per second of the file", low=1, high=240)
     dialect: str | None = decides(
-        "latents",
-        None,
-        "of model server: the protocol that it speaks",
-        choices=("vllm_omni", "sglang", "openrouter", "gemini"),
-        later=True,
-    )
+        "latents", None, "of model server: the protocol that it speaks", later=True,
+        choices=("vllm_omni", "sglang", "openrouter", "gemini")
+    )  # fmt: skip
     base_url: str | None = runtime(None, "of model server: another address than the dialect's own")
     time_limit: float = runtime(1_800.0, "of model server: seconds of one video", above=0, high=86_400)
 
@@ -205,6 +200,8 @@ class ConditionedConfig:
     where: Literal["edits", "everywhere"] = setting(
         "edits", "edits: of a keyframe only where the plan has changed something, in models that take parts"
     )
+    strength: float = setting(1.0, "of a keyframe: below 1 it is a hint", above=0, high=1, later=True)
+    until: float = setting(1.0, "share of the steps that see the keyframes", above=0, high=1, later=True)
     weak: float | None = setting(None, "of start sketch; None: sketch.weak", low=0, high=1, later=True)
     strong: float | None = setting(None, "of start sketch; None: sketch.strong", low=0, high=1, later=True)
 
@@ -227,8 +224,7 @@ class RuntimeConfig:
         pattern=r"auto|cpu|mps|cuda(:\d{1,3})?",
     )
     offload: Literal["none", "model", "group", "disk"] = runtime(
-        "none",
-        "weights off the GPU while not used; experimental: group (by blocks), disk (from a file)",
+        "none", "weights off the GPU while not used; experimental: group (by blocks), disk (from a file)"
     )
     tiling: bool = runtime(False, "decode in tiles")
     slicing: bool = runtime(False, "decode in slices")

@@ -191,6 +191,7 @@ def memory_request(config: Config, method: Method, events: int) -> MemoryRequest
         quantisation=video.quantisation,
         attention=video.attention,
         eta=video.sampling.eta,
+        tiny_decoder=(found := method.guidance(config)) is not None and found.decoder == "tiny",
         use_dynamic_cfg=video.sampling.use_dynamic_cfg,
     )
 

@@ -74,6 +74,10 @@ def check_video(run: Run) -> None:
     model.check_size(video)
     if run.method.conditioned:
         model.check_keyframes(video)
+        if min(run.config.conditioned.strength, run.config.conditioned.until) < 1:
+            model.check_hints(video)
+    if run.guidance and run.guidance.decoder == "tiny" and video.files.tiny_decoder is None:
+        raise PhysPlanError("guidance.decoder is tiny: give its file as video.files.tiny_decoder.")
     check_offload(run.config, differentiated=run.method.gradient(run.config) in ("exact", "fused"))
 
 

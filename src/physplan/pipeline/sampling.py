@@ -105,6 +105,8 @@ class _Sampling:
 
     def unguided(self, config: Config, *, conditioned: bool) -> Sampled:
         model, on_step = self.backends.video, _counted(self.conditioning, self.tell)
+        if self.preview is not None and (tiny := getattr(model, "tiny", None)) is not None:
+            on_step = tiny.shown(on_step, self.conditioning.layout, self.preview)
         start = None
         if self.sketch is not None:
             clocks = unguided_clocks(config, model, conditioned=conditioned)

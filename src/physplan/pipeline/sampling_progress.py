@@ -85,12 +85,12 @@ class SamplingProgress:
 
     @torch.no_grad()
     def _decode(self, clean: Tensor) -> dict[int, Tensor]:
-        model = self.model
+        model, decoder = self.model, getattr(self.model, "tiny", None) or self.model
         windows = [
             self.layout.window(anchor, model.preview_length, model.preview_mode)
             for anchor in self.chain.anchors
         ]
-        return {i: model.decode_window(clean[:, :, w.latents], w) for i, w in enumerate(windows)}
+        return {i: decoder.decode_window(clean[:, :, w.latents], w) for i, w in enumerate(windows)}
 
 
 class Clock:

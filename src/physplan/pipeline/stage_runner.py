@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PIL import Image
@@ -314,7 +314,9 @@ def _sketch(run: Run, memory: InMemory) -> Made:
 def _given_frames(run: Run) -> tuple[list[GivenFrame], list[str]]:
     evidence = layout.load_evidence(run.folder.path) if run.config.conditioned.where == "edits" else None
     margin = run.config.editor.check.margin
-    return frames_to_give(load_plan(run), load_keyframes(run), evidence, margin=margin)
+    given, notes = frames_to_give(load_plan(run), load_keyframes(run), evidence, margin=margin)
+    asked = run.config.conditioned
+    return [replace(one, strength=asked.strength, until=asked.until) for one in given], notes
 
 
 def _drawn_sketch(run: Run) -> Sketch:

@@ -18,6 +18,7 @@ from physplan.video.checkpointing import Checkpointing
 from physplan.video.clocks import Clocks
 from physplan.video.frames import FrameLayout, Window, WindowMode
 from physplan.video.keyframe_conditioning import GivenFrame
+from physplan.video.known import no_hints
 from physplan.video.noise import keep_frozen
 from physplan.video.protocol import Conditioning, NoiseFamily
 from physplan.video.sizes import check_frames, check_sides
@@ -130,9 +131,11 @@ class FamilyModel(ABC):
 
     has_dynamic_cfg: ClassVar[bool] = False
     has_eta: ClassVar[bool] = False
+    takes_hints: ClassVar[bool] = False  # keyframes of a strength below 1, or for a share of the steps
     masks_words: ClassVar[bool] = False  # whether its denoiser is given a mask of its words
 
     codec: Codec
+    tiny: Any = None  # a small decoder of previews: physplan_models.tiny_decoder
     notes: tuple[str, ...] = ()  # what whoever reads a result should know of the loading
     offload: str = "none"
     compute_dtype: torch.dtype | None = None  # set when the weights are stored as something else
@@ -233,6 +236,8 @@ class FamilyModel(ABC):
             raise PhysPlanError(
                 f"This {self.name} model takes no picture at frame {wrong[0]}: move it to one of its places."
             )
+        if not self.takes_hints and any(one.strength < 1 or one.until < 1 for one in keyframes):
+            raise PhysPlanError(no_hints(self.name))
         if len(set(frames)) < len(frames):
             raise PhysPlanError("Two keyframes are given for one frame: give one.")
         if empty := [one.frame for one in keyframes if one.where is not None and not one.where.any()]:

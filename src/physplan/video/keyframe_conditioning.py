@@ -15,6 +15,8 @@ class GivenFrame:
     frame: int  # from 1 on: frame 0 is the picture that every run is given
     image: Image
     where: Tensor | None = None  # bool [H, W], of any size: what of it is given; None: all
+    strength: float = 1.0  # below 1 it is a hint, which the video may leave
+    until: float = 1.0  # share of the steps that see it
 
 
 def touched(where: Tensor, size: tuple[int, int]) -> Tensor:

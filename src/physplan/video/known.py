@@ -48,6 +48,10 @@ class KnownVideoModel:
     def check_keyframes(self, video: VideoConfig) -> None:
         """Refuse a model that is known to take none."""
 
+    def check_hints(self, video: VideoConfig) -> None:
+        """Refuse a model that takes no keyframes of a strength below 1."""
+        raise PhysPlanError(no_hints(video.model))
+
     def check_held(self, video: VideoConfig, runtime: RuntimeConfig, *, differentiated: bool) -> None:
         """Refuse weights that would not be held as a run needs them; `differentiated`: by gradients."""
 
@@ -115,6 +119,13 @@ def no_keyframes(name: str) -> str:
     """The sentence for a model that takes no keyframes."""
     able = [name for name in VIDEO_MODELS if _local(name) and VIDEO_MODELS.load(name).keyframes != "none"]
     return f"{name} takes no keyframes: use {', '.join(able)}, or the method sketch, which any model takes."
+
+
+def no_hints(name: str) -> str:
+    """The sentence for a model that holds keyframes whole and to the end."""
+    return (
+        f"{name} holds keyframes to the end: use an ltx model, or leave conditioned.strength and .until at 1."
+    )
 
 
 def _local(name: str) -> bool:

@@ -32,6 +32,7 @@ class MemoryRequest:
     quantisation: str | None = None
     attention: str | None = None
     eta: float = 0.0
+    tiny_decoder: bool = False  # whether previews go through a small one
     use_dynamic_cfg: bool = False
 
 

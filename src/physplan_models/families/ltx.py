@@ -18,6 +18,7 @@ from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 from physplan_models.encoders import Encoders
 from physplan_models.families.family import META, Family
+from physplan_models.families.hints import Hinted, noised, tokens_seen
 
 
 class LTXCodec:
@@ -114,6 +115,7 @@ class LTX(FamilyModel):
     name = "ltx"
     clocks = FLOW
     masks_words = True
+    takes_hints = True
     preview_length = 5
     preview_mode = "centred"  # the decoder looks two latents ahead and two back
     jitter = 0.15  # as the library's pipeline has it
@@ -154,7 +156,8 @@ class LTX(FamilyModel):
                 **inputs,
                 "places": {**size, "rope_interpolation_scale": scale},
                 "jitter": None,
-                "kept": None,
+                "kept": (None,) * run.num_steps,
+                "hints": (),
             },
         )
 
@@ -173,19 +176,26 @@ class LTX(FamilyModel):
         drawn = torch.randn(shape, generator=run.generator).to(self.device)
         picture, given = self._encoded(run, run.image), []
         for keyframe in run.keyframes:
-            given.append(self._encoded(run, keyframe.image))
-            torch.randn(given[-1].shape, generator=run.generator)  # the library's, for weaker conditions
+            encoded = self._encoded(run, keyframe.image)
+            noise = torch.randn(encoded.shape, generator=run.generator).to(encoded)
+            given.append(noised(encoded, noise, keyframe.strength))
         latents = torch.cat([*given, picture, drawn[:, :, 1:]], dim=2)
-        coordinates, kept = self._coordinates(run, *size), self._kept(run, *size)
+        coordinates = self._coordinates(run, *size)
+        strengths = tuple(keyframe.strength for keyframe in run.keyframes)
         return run.conditioning(
             latents=latents,
-            noise=Flow.from_scheduler(self.pipe.scheduler, frozen=1 + len(given)),
+            noise=Hinted(
+                sigmas=tuple(map(float, self.pipe.scheduler.sigmas)),
+                frozen=1 + len(given),
+                strengths=strengths,
+            ),
             timesteps=self.pipe.scheduler.timesteps,
             inputs={
                 **inputs,
-                "places": {"video_coords": coordinates if kept is None else coordinates[..., kept]},
+                "places": {"video_coords": coordinates},
                 "jitter": self._jitter(run, coordinates.shape[-1]),
-                "kept": kept,
+                "kept": self._kept(run, *size),
+                "hints": strengths,
             },
         )
 
@@ -203,14 +213,16 @@ class LTX(FamilyModel):
         coordinates[:, 0] = coordinates[:, 0] * (1.0 / (run.fps or 25))
         return coordinates
 
-    def _kept(self, run: Request, height: int, width: int) -> Tensor | None:
-        """The places, in the row of all tokens, of those that the network sees; None: all."""
+    def _kept(self, run: Request, height: int, width: int) -> tuple[Tensor | None, ...]:
+        """By step, the places, in the row of all tokens, of those that the network sees; None: all."""
         grid = (height // self.patch[0], width // self.patch[0])
         seen = torch.ones(run.layout.num_latents // self.patch[1], *grid, dtype=torch.bool)
         for latent, given in zip(seen[: len(run.keyframes)], run.keyframes, strict=True):
             if given.where is not None:
                 latent.copy_(touched(given.where, grid))
-        return None if seen.all() else seen.flatten().nonzero()[:, 0].to(self.device)
+        whole = seen.to(self.device)
+        shares = (n / run.num_steps for n in range(run.num_steps))
+        return tuple(tokens_seen(whole, len(seen), run.keyframes, share) for share in shares)
 
     def _jitter(self, run: Request, tokens: int) -> list[Tensor]:
         """Per step, the noise on what is given: less of it at later steps, so that things keep moving."""
@@ -246,17 +258,22 @@ class LTX(FamilyModel):
         now = conditioning.timesteps[n].to(latents.device)
         time = now * torch.ones_like(latents[:1, :1])
         time[:, :, : conditioning.noise.frozen] = 0
+        for k, strength in enumerate(conditioning.inputs["hints"]):
+            time[:, :, k] = min(float(now), 1000 * (1 - strength))
         times = self.pipe._pack_latents(time, *self.patch).squeeze(-1)
         packed = self.pipe._pack_latents(latents, *self.patch)
         if (jitter := conditioning.inputs["jitter"]) is not None:
             still = packed[:, : jitter[n].shape[1]] + self.jitter * jitter[n] * (now / 1000) ** 2
+            moves = times[:, : still.shape[1], None] > 0  # keyframes that are hints get none
+            still = torch.where(moves, packed[:, : still.shape[1]], still)
             packed = torch.cat([still, packed[:, still.shape[1] :]], dim=1)
-        every, kept = packed.shape[1], conditioning.inputs["kept"]
+        every, kept = packed.shape[1], conditioning.inputs["kept"][n]
         if kept is not None:
             packed, times = packed[:, kept], times[:, kept]
         places = conditioning.inputs["places"]
         if "video_coords" in places:
-            places = {"video_coords": places["video_coords"].expand(len(text), -1, -1)}
+            whole = places["video_coords"].expand(len(text), -1, -1)
+            places = {"video_coords": whole if kept is None else whole[..., kept]}
         output: Tensor = self.denoiser(
             hidden_states=packed.to(self.dtype).expand(len(text), -1, -1),
             encoder_hidden_states=text,

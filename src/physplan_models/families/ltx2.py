@@ -16,10 +16,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from physplan.video.base import EncodeWords, Request
-from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 from physplan_models.encoders import Encoders
 from physplan_models.families.family import META, Family
+from physplan_models.families.hints import Hinted, noised
 from physplan_models.families.ltx import LTX, LTXCodec
 
 TEXT_TOKENS = 1024  # of the text
@@ -130,36 +130,51 @@ class LTX2(LTX):
         given = [self._encoded(run, as_trained(one.image, encoded["crf"])) for one in run.keyframes]
         picture = self._encoded(run, as_trained(run.image, encoded["crf"]))
         run = replace(run, layout=replace(run.layout, padding=len(given)))
-        drawn = self._drawn_with(run, picture, len(given)) if given else self._drawn(run, picture)
+        drawn, noise = (
+            self._drawn_with(run, picture, len(given)) if given else (self._drawn(run, picture), None)
+        )
+        clean, strengths = given, tuple(one.strength for one in run.keyframes)
+        if noise is not None:
+            given = [
+                noised(clean[k], noise[:, :, k : k + 1], strength) for k, strength in enumerate(strengths)
+            ]
         sound = self._sound(run)
         heard = self._heard(run, sound)
         video = torch.cat([*given, picture, drawn[:, :, 1:]], dim=2)
         self._set_timesteps(run, video)
-        hearing, kept = self.denoiser.audio_rope, self._kept(run, *picture.shape[-2:])
+        hearing = self.denoiser.audio_rope
+        kept = self._kept(run, *picture.shape[-2:])
         places = self._places(run, *picture.shape[-2:])
         run = replace(run, layout=replace(run.layout, behind=sound.latents(drawn)))
         return run.conditioning(
             latents=torch.cat([video, sound.packed(heard, drawn)], dim=2),
-            noise=Flow.from_scheduler(self.pipe.scheduler, frozen=1 + len(given)),
+            noise=Hinted(
+                sigmas=tuple(map(float, self.pipe.scheduler.sigmas)),
+                frozen=1 + len(given),
+                strengths=strengths,
+                clean=torch.cat(clean, dim=2) if clean else None,
+            ),
             timesteps=self.pipe.scheduler.timesteps,
             inputs={
                 **inputs,
                 "sound": sound,
-                "places": places if kept is None else places[:, :, kept],
+                "places": places,
                 "kept": kept,
+                "hints": strengths,
                 "moments": hearing.prepare_audio_coords(1, sound.length, self.device),
             },
         )
 
-    def _drawn_with(self, run: Request, like: Tensor, given: int) -> Tensor:
+    def _drawn_with(self, run: Request, like: Tensor, given: int) -> tuple[Tensor, Tensor]:
         """The library draws noise token by token where keyframes are given, and some for each of them."""
         frames, (height, width) = run.layout.latents_of_video, like.shape[-2:]
         cells = height // self.patch[0] * (width // self.patch[0])
         rows = frames // self.patch[1] * cells
         channels = self.codec.channels * self.patch[0] ** 2 * self.patch[1]
         noise = torch.randn(1, rows + given * cells, channels, generator=run.generator).to(self.device)
-        drawn: Tensor = self.pipe._unpack_latents(noise[:, :rows], frames, height, width, *self.patch)
-        return drawn
+        unpack = self.pipe._unpack_latents
+        of_keyframes = unpack(noise[:, rows:], given * self.patch[1], height, width, *self.patch)
+        return unpack(noise[:, :rows], frames, height, width, *self.patch), of_keyframes
 
     def _heard(self, run: Request, sound: Sound) -> Tensor:
         """Noise of the sound's tokens, in the order of the pipeline that would be asked."""
@@ -196,18 +211,21 @@ class LTX2(LTX):
     def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
         inputs, sound, layout = conditioning.inputs, conditioning.inputs["sound"], conditioning.layout
         text, heard, mask = (inputs[name][rows] for name in ("text", "heard", "mask"))
-        video, kept = latents[:, :, : layout.video.stop], inputs["kept"]  # keyframes stand in front
+        video, kept = latents[:, :, : layout.video.stop], inputs["kept"][n]  # keyframes stand in front
         tokens = self.pipe._pack_latents(video, *self.patch)
         # No term is heard: without gradient, guidance leaves the sound alone.
         hearing = sound.tokens(latents[:, :, layout.video.stop :].detach())
         now = conditioning.timesteps[n].to(latents.device).expand(len(text))
         known = torch.zeros_like(video[:1, :1])
         known[:, :, : conditioning.noise.frozen] = 1
+        for k, strength in enumerate(inputs["hints"]):
+            known[:, :, k] = strength
         known = self.pipe._pack_latents(known, *self.patch).squeeze(-1)
         every = tokens.shape[1]
         if kept is not None:
             tokens, known = tokens[:, kept], known[:, kept]
-        places = {"video_coords": inputs["places"], "audio_coords": inputs["moments"]}
+        seen_places = inputs["places"] if kept is None else inputs["places"][:, :, kept]
+        places = {"video_coords": seen_places, "audio_coords": inputs["moments"]}
         seen, drawn = self.denoiser(
             hidden_states=tokens.to(self.dtype).expand(len(text), -1, -1),
             audio_hidden_states=hearing.to(self.dtype).expand(len(text), -1, -1),

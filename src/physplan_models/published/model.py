@@ -74,6 +74,10 @@ class PublishedModel(KnownVideoModel):
         if video.source is None and self.keyframes == "none":
             raise PhysPlanError(no_keyframes(video.model))
 
+    def check_hints(self, video: VideoConfig) -> None:
+        if not self.pipeline.startswith("LTX"):
+            super().check_hints(video)
+
     def check_held(self, video: VideoConfig, runtime: RuntimeConfig, *, differentiated: bool) -> None:
         if video.quantisation is not None:
             check_rest(video.quantisation, runtime.offload)
@@ -98,6 +102,8 @@ class PublishedModel(KnownVideoModel):
     def load(self, video: VideoConfig, runtime: RuntimeConfig) -> VideoModel:
         from physplan_models.loading import LoadOptions, load_video_model
 
+        files = asdict(video.files)
+        tiny = files.pop("tiny_decoder")
         options = LoadOptions(
             dtype=video.sampling.dtype,
             quantisation=video.quantisation,
@@ -112,10 +118,16 @@ class PublishedModel(KnownVideoModel):
             encoders_on_cpu=runtime.encoders == "cpu",
             revision=video.revision,
             local_files_only=runtime.local_files_only,
-            files={name: Path(file) for name, file in asdict(video.files).items() if file is not None},
+            files={name: Path(file) for name, file in files.items() if file is not None},
+            loras={Path(file): weight for file, weight in video.loras.items()},
             networks=self.networks,
         )
-        return load_video_model(video.source or self.repo, options)
+        model = load_video_model(video.source or self.repo, options)
+        if tiny is not None:
+            from physplan_models.tiny_decoder import load_tiny
+
+            model.tiny = load_tiny(Path(tiny), model)
+        return model
 
 
 @cache  # the networks are run on shapes: seconds that a second run with the same settings need not wait

@@ -51,18 +51,24 @@ def keyframes(name: str) -> list[GivenFrame]:
     return [GivenFrame(frame=frame, image=picture(frame)) for frame in places(name)]
 
 
-def theirs(folder: Path, name: str, scale: float, **more: Any) -> Tensor:
+def theirs(folder: Path, name: str, scale: float, strength: float = 1.0, **more: Any) -> Tensor:
     pipe = PIPELINES[name].from_pretrained(folder)
     pipe.set_progress_bar_config(disable=True)
     generator = torch.Generator().manual_seed(7)
     common: dict[str, Any] = {**RUN, "guidance_scale": scale, "generator": generator, "output_type": "latent"}
     if name == "ltx095":
         given = [(0, picture(0)), *((one.frame, one.image) for one in keyframes(name))]
-        conditions = [LTXVideoCondition(image=image, frame_index=frame) for frame, image in given]
+        conditions = [
+            LTXVideoCondition(image=image, frame_index=frame, strength=strength if frame else 1.0)
+            for frame, image in given
+        ]
         latents: Tensor = pipe(conditions=conditions, **common, **more).frames
     elif name == "ltx2":
         given = [(0, picture(0)), *((1 + one.frame // 8, one.image) for one in keyframes(name))]
-        conditions = [LTX2VideoCondition(frames=image, index=index) for index, image in given]
+        conditions = [
+            LTX2VideoCondition(frames=image, index=index, strength=strength if index else 1.0)
+            for index, image in given
+        ]
         pipe.tokenizer_padding_side = "left"  # of the real tokenizer, and of every encoding
         off: dict[str, Any] = {"stg_scale": 0.0, "modality_scale": 1.0, "guidance_rescale": 0.0}
         off |= {f"audio_{name}": value for name, value in off.items()} | {"audio_guidance_scale": None}
@@ -87,8 +93,8 @@ def prepared(model: FamilyModel, given: list[GivenFrame], scale: float = 6.0) ->
     return model.prepare(image=picture(0), guidance_scale=scale, generator=generator, keyframes=given, **RUN)
 
 
-def ours(model: FamilyModel, name: str, scale: float) -> Tensor:
-    conditioning = prepared(model, keyframes(name), scale)
+def ours(model: FamilyModel, name: str, scale: float, **hint: float) -> Tensor:
+    conditioning = prepared(model, [replace(one, **hint) for one in keyframes(name)], scale)
     return sample(model, conditioning)[:, :, conditioning.layout.video]
 
 
@@ -102,6 +108,44 @@ def test_our_loop_with_keyframes_equals_the_librarys_pipeline(
     # The library leaves a last bit of noise on LTX's first latent; ours is the picture itself.
     first = 1 if name == "ltx095" else 0
     assert float((found - expected)[:, :, first:].abs().max()) <= 1e-5
+
+
+@pytest.mark.parametrize("strength", [0.6, 0.05])
+@pytest.mark.parametrize("name", ["ltx095", "ltx2"])
+def test_a_keyframe_of_less_strength_is_the_librarys(
+    name: str, strength: float, load: Load, folder: Callable[[str], Path]
+) -> None:
+    expected = theirs(folder(name), name, 6.0, strength)
+    found = ours(load(name), name, 6.0, strength=strength)
+    first = 1 if name == "ltx095" else 0
+    assert float((found - expected)[:, :, first:].abs().max()) <= 1e-5
+    whole = ours(load(name), name, 6.0)
+    assert float((found - whole).abs().max()) > 1e-4
+
+
+@pytest.mark.parametrize("name", ["ltx095", "ltx2"])
+def test_a_keyframe_that_fades_is_not_seen_by_the_later_steps(name: str, load: Load) -> None:
+    model, seen = load(name), []
+    network = model.denoiser.forward
+
+    def spy(**given: Any) -> Any:
+        seen.append(given["hidden_states"].shape[1])
+        return network(**given)
+
+    model.denoiser.forward = spy  # type: ignore[method-assign]
+    try:
+        found = ours(model, name, 1.0, until=0.5)
+    finally:
+        model.denoiser.forward = network  # type: ignore[method-assign]
+    cells, given = 4 * 8, 2
+    assert [count - seen[-1] for count in seen] == [given * cells, given * cells, 0]
+    assert float((found - ours(model, name, 1.0)).abs().max()) > 1e-5  # more than parity allows
+
+
+@pytest.mark.parametrize("name", ["wan_vace", "wan22"])
+def test_a_model_that_takes_no_hints_says_so(name: str, load: Load) -> None:
+    with pytest.raises(PhysPlanError, match="holds keyframes to the end"):
+        prepared(load(name), [replace(keyframes(name)[-1], strength=0.5)])
 
 
 def test_without_noise_on_what_is_given_all_of_ltx_is_the_same(

@@ -58,12 +58,13 @@ def direction(
         prediction = model.predict(z, n, conditioning, unconditional_grad=both)
         clean = conditioning.noise.clean_estimate(z, prediction, n)
     mode = kind(config, clean, outside=config.outside_weight if weighted else 1.0, frozen=frozen)
+    decoder = model if config.decoder == "full" else model.tiny  # type: ignore[attr-defined]
     previews: dict[int, Tensor] = {}
     regions: dict[str, Tensor | None] = {}
     decoding = 0.0
     for request in requests:
         preview = decode_and_measure(
-            model,
+            decoder,
             clean.detach(),
             request,
             downscale=config.preview_downscale,
