@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from physplan import plugins
 from physplan.extras import install_command
 from physplan.presets import Needs
 
 GB = 1e9
+HARD = ("gpu", "memory")  # a card cannot be fetched; a key, a server or weights can
 PACKAGES = (
     *("torch", "diffusers", "transformers", "accelerate", "safetensors", "huggingface-hub", "numpy", "scipy"),
     *("pillow", "av", "pymunk", "google-genai", "openai", "ray"),
@@ -185,6 +187,7 @@ def missing(needs: Needs, *, memory: float, gpu_memory: float, preset: str = "")
         if not has_module(module):
             yield Missing("extra", f"the package {module}", install_command(extra))
     yield from _missing_weights(needs, preset)
+    yield from own_weights(preset)
     if memory < needs.memory_gb:
         yield Missing("memory", f"{needs.memory_gb:.0f} GB of memory", f"this machine has {memory:.1f} GB")
     if gpu_memory < needs.gpu_memory_gb:
@@ -202,6 +205,13 @@ def to_fetch(name: str, preset: str) -> Missing:
     return Missing("weights", f"the weights {name}", fix)
 
 
+def own_weights(preset: str) -> Iterator[Missing]:
+    """Files that the package of a preset fetches, but for the optional ones."""
+    entry = plugins.entries("weights").get(preset)
+    lost = [one for one in plugins.load(entry).listed() if one.path is None] if entry else []
+    yield from (to_fetch(one.name, preset) for one in lost if not one.optional)
+
+
 def _missing_weights(needs: Needs, preset: str) -> Iterator[Missing]:
     for name in needs.weights:
         if asks_for_access(name):
@@ -212,27 +222,3 @@ def _missing_weights(needs: Needs, preset: str) -> Iterator[Missing]:
         package, _, folder = name.partition("/")
         if not any(Path(str(resources.files(package).joinpath(folder))).glob("*.safetensors")):
             yield Missing("weights", name, "they come with PhysPlan: install it again")
-
-
-# Most first: what its videos are expected to be like. A card cannot be fetched, a key or a server can.
-BY_MERIT = ("best", "paper", "open", "desk", "home", "storyboard")
-HARD = ("gpu", "memory")
-
-
-def nearest_preset() -> tuple[str, list[Missing]]:
-    """The best preset for pictures of one's own that this card, its keys and servers allow, and what it still
-    lacks; weights are fetched by themselves."""
-    from physplan.presets import PRESETS
-
-    memory = memory_gb()
-    gpu_memory = max((gpu["memory_gb"] for gpu in gpus()), default=0.0)
-    found = {
-        name: [m for m in missing(PRESETS[name], memory=memory, gpu_memory=gpu_memory) if m.kind != "weights"]
-        for name in BY_MERIT
-    }
-
-    def lack(name: str) -> tuple[int, int]:
-        return sum(m.kind in HARD for m in found[name]), len(found[name])
-
-    name = min(BY_MERIT, key=lack)
-    return name, found[name]

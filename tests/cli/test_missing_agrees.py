@@ -10,14 +10,14 @@ import pytest
 from physplan.cli import main
 from physplan.pipeline import PhysPlan
 
-PRESETS = ("storyboard", "cloud", "home", "desk", "open", "paper", "best")
+PRESETS = ("photo", "storyboard", "cloud", "home", "desk", "open", "paper", "best")
 
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine without keys, servers and weights."""
     monkeypatch.chdir(tmp_path)
-    for name in ("HF_HOME", "HF_HUB_CACHE"):
+    for name in ("HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME", "PHYSPLAN_WEIGHTS"):
         monkeypatch.setenv(name, str(tmp_path / "hub"))
     for name in (
         "GEMINI_API_KEY",
@@ -39,9 +39,13 @@ def test_the_same_things_are_missing(bare: Path, capsys: pytest.CaptureFixture[s
     doctor = json.loads(capsys.readouterr().out)["presets"]
     for preset in PRESETS:
         found = PhysPlan.from_preset(preset).forecast(
-            "ice.png", "it melts", output_dir=bare / "out", with_memory=False
+            "ice.png", "the ice melts", output_dir=bare / "out", with_memory=False
         )
         # Without its GPU a run would be on the CPU, whose memory the doctor does not count.
         said = {one.what for one in (*found.missing, *found.wanted) if one.kind != "memory"}
         assert said == {one["what"] for one in doctor[preset]["missing"] if one["kind"] != "memory"}, preset
-        assert all("physplan models get" in one.fix for one in found.wanted if one.kind == "weights")
+        assert all(
+            "physplan models get" in one.fix
+            for one in (*found.missing, *found.wanted)
+            if one.kind == "weights"
+        )

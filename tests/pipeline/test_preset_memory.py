@@ -14,6 +14,8 @@ from physplan.methods import find
 from physplan.pipeline import PhysPlan
 from physplan.pipeline.config_loading import load_config
 from physplan.presets import NAMES, PRESETS
+from physplan_models.cli.doctor import survey
+from physplan_models.cli.ways import chosen
 from physplan_models.stage_memory import stage_memory
 
 DOCS = (Path(__file__).parents[2] / "docs" / "presets.md").read_text(encoding="utf-8")
@@ -34,25 +36,25 @@ def test_the_figures_are_what_the_shapes_give_today(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("card", "keys", "best"),
+    ("card", "key", "server", "preset"),
     [
-        (80, True, "best"),
-        (80, False, "open"),
-        (24, False, "desk"),
-        (12, False, "home"),
-        (0, True, "storyboard"),
+        (80, True, True, "desk"),
+        (24, False, False, "desk"),
+        (12, True, False, "home"),
+        (8, True, True, "cloud"),
+        (0, True, False, "cloud"),
+        (0, False, True, "storyboard"),
+        (0, False, False, "photo"),
     ],
 )
-def test_doctor_names_the_best_preset_for_card_keys_and_servers(
-    card: int, keys: bool, best: str, monkeypatch: pytest.MonkeyPatch
+def test_doctor_shows_the_way_for_card_key_and_server(
+    card: int, key: bool, server: bool, preset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine, "gpus", lambda: [{"name": "a card", "memory_gb": card}] * bool(card))
     monkeypatch.setattr(machine, "memory_gb", lambda: 64.0)
-    monkeypatch.setattr(machine, "has_key", lambda name: keys)
-    monkeypatch.setattr(machine, "answers", lambda url: not keys)
-    monkeypatch.setattr(machine, "has_module", lambda name: True)
-    monkeypatch.setattr(machine, "logged_in", lambda: True)
-    assert machine.nearest_preset() == (best, [])
+    monkeypatch.setattr(machine, "has_key", lambda name: key)
+    monkeypatch.setattr(machine, "answers", lambda url: server)
+    assert chosen(survey()).preset == preset
 
 
 def test_a_card_that_is_too_small_is_named_with_everything_else_that_lacks(

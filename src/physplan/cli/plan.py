@@ -99,12 +99,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _plan(args: argparse.Namespace) -> int:
     from physplan.graph import GraphError
-    from physplan.pipeline.requirements import require_to_plan
+    from physplan.pipeline.requirements import check_prompt, require_to_plan
     from physplan.reasoning import PlanRecord
 
     output, sketches = _outputs(args)
     calls = Path(args.calls or output.with_suffix(".calls"))
     run = _prepared(args, output)
+    check_prompt(run, ["plan"])
     if not calls.exists():  # stored answers may be enough
         require_to_plan(run.config, drawn=bool(sketches))
     record = PlanRecord()

@@ -17,6 +17,7 @@ from physplan.keyframes.registry import EDITORS
 from physplan.machine import Missing
 from physplan.perception.registry import DEPTH_ESTIMATORS, ENCODERS, SEGMENTERS
 from physplan.pipeline.config import Config
+from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import check_device
 from physplan.pipeline.forecast import check_fits, preset_stages
 from physplan.pipeline.run import Run
@@ -193,6 +194,12 @@ def _of_weights(config: Config, todo: list[layout.StageName], *, steered: bool =
         yield from filter(None, (machine.no_file(file) for file in single))
     if not config.runtime.local_files_only:
         yield from (machine.gated(name) for name in hub if machine.asks_for_access(name))
+    if todo and config.preset in PRESETS and _eyes(config) == _eyes(load_config(config.preset)):
+        yield from machine.own_weights(config.preset)
+
+
+def _eyes(config: Config) -> tuple[str, str]:
+    return config.perception.segmenter.name, config.editor.name
 
 
 def hub_names(config: Config, todo: list[layout.StageName], *, steered: bool) -> list[str]:

@@ -38,16 +38,20 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from physplan_models.cli.ways import chosen
+
     found = survey()
     for name, preset in found["presets"].items():
         preset["usd"] = usd(name)
         preset["steps"], preset["repeats"] = work(name)
+    way = chosen(found)
+    found["best"] = way.preset
     if args.json:
         print(json.dumps(found, indent=2))
     elif args.all:
         _print(found)
     else:
-        _print_answer(found)
+        _print_answer(found, way)
     return 0
 
 
@@ -87,17 +91,14 @@ def survey() -> dict[str, Any]:
             "weights_gb": round(machine.disk(folder), 1),
             "weights": str(folder),
         },
-        "best": machine.nearest_preset()[0],
         "presets": presets,
     }
 
 
-def _print_answer(found: dict[str, Any]) -> None:
+def _print_answer(found: dict[str, Any], way: Way) -> None:
     """One screen: the machine in a line, the steps of its way, the other presets in a line each."""
     from rich.console import Console
     from rich.text import Text
-
-    from physplan_models.cli.ways import chosen
 
     console = Console(highlight=False, soft_wrap=True)
     gpus = ", ".join(f"{gpu['name']} ({gpu['memory_gb']} GB)" for gpu in found["gpus"]) or "no CUDA GPU"
@@ -105,7 +106,6 @@ def _print_answer(found: dict[str, Any]) -> None:
         f"This machine: {found['cpus']} CPUs, {found['memory_gb']} GB of memory, {gpus}, "
         f"{found['disk']['here_gb']:.0f} GB of disk free"
     )
-    way = chosen(found)
     console.print(f"\nThe way here, with {way.have}: the preset {way.preset}")
     show_way(console, way)
     console.print("\nOther presets:")
@@ -113,6 +113,7 @@ def _print_answer(found: dict[str, Any]) -> None:
         if name != way.preset:
             lacks = ", ".join(dict.fromkeys(one["kind"] for one in preset["missing"]))
             console.print(Text.assemble("  ", (f"{name:11}", "bold"), f"lacks {lacks}" if lacks else "ready"))
+    console.print('The ways with a key, a server or a card: docs/quickstart.md, "Your own picture"')
     console.print("\nTo try PhysPlan without a picture of yours: physplan demo")
     console.print("What each preset needs and costs, and how to get it: physplan doctor --all")
 
@@ -180,7 +181,9 @@ def _cost(preset: dict[str, Any]) -> str:
     server = preset["server_memory_gb"]
     beside = f"; the server's own model about {server:.0f} GB" if server else ""
     usd = preset["usd"]
-    money = "" if usd is None else f"; about {usd:.2f} USD a video" if usd else "; no money"
+    money = (
+        "" if usd is None else f"; about {usd:.2f} USD for a video of three events" if usd else "; no money"
+    )
     steps, repeats = preset["steps"], preset["repeats"]
     guided = f" and at most {repeats} guided repeats" if repeats else ""
     on_gpu = accepted_words(preset["accepted"]) if stages else ""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -141,8 +142,8 @@ def way_to(preset: str) -> Way | None:
 
 
 def chosen(found: Mapping[str, Any]) -> Way:
-    """Of a survey of this machine: the largest card's way, a key's, else the one that needs nothing."""
-    from physplan.machine import HARD, has_key
+    """Of a survey: the way of the largest card, else of a key, else of a server, else with nothing."""
+    from physplan.machine import HARD, answers, has_key
 
     memory = max((gpu["memory_gb"] for gpu in found["gpus"]), default=0.0)
     for name in ("desk", "home"):
@@ -150,4 +151,6 @@ def chosen(found: Mapping[str, Any]) -> Way:
             return next(way for way in WAYS if way.preset == name)
     if any(has_key(name) for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY")):
         return next(way for way in WAYS if way.preset == "cloud")
+    if answers(os.environ.get("OPENAI_BASE_URL") or "http://localhost:8000/v1"):
+        return next(way for way in WAYS if way.preset == "storyboard")
     return WAYS[0]

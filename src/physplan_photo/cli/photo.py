@@ -120,12 +120,9 @@ def _forecast(pp: PhysPlan, args: argparse.Namespace, folder: Path, given: dict[
     found = pp.forecast(args.picture, output_dir=folder, redo=args.redo, with_memory=False, **given)
     for item in found.work:
         print(f"{item.stage:10} {'done' if item.done else 'to do':6} {item.what}")
-    from physplan_photo.weights import have
-
-    lacking = [name for name in ("mobile_sam.pt", "migan_pipeline_v2.onnx") if have(name) is None]
     print("Calls: none. Memory: about 1.5 GB. No GPU.")
-    for name in lacking:
-        print(f"Missing here: {name} (physplan models get photo).")
+    for one in found.missing:
+        print(f"Missing here: {one.what} ({one.fix}).")
     print("Nothing was done.")
     return 0
 
