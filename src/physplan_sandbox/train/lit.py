@@ -6,7 +6,6 @@ reflections and lamplight stay as in the first frame. The target is the lit clip
 
 from __future__ import annotations
 
-import zlib
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -28,25 +27,19 @@ from physplan_sandbox.train.data import draw_clip
 from physplan_sandbox.train.loop import StepLoss, TrainConfig
 from physplan_sandbox.train.noise import alphas_cumprod, noise_steps, residual_loss
 from physplan_sandbox.train.video import HANDOFF_OVERLAP, Moments, busy_moments
-from physplan_sandbox.world.light import TABLE, Lighting, render_lit
+from physplan_sandbox.world.light import TABLE, lighting_of, render_lit
 from physplan_sandbox.world.render import FRAMES
-from physplan_sandbox.world.scene import Scene
 
 LIT = TrainConfig(steps=5_000, learning_rate=6e-4, batch=48, warmup=100, ema=0.998, bf16=True)
 CLIPS = 3_000
 CUTOUT_PROB = 0.7  # share of crops whose input is, in part, a cutout
 
 
-def lighting_of(scene: Scene) -> Lighting:
-    """The light of a scene's lit version, deterministic."""
-    return Lighting.sample(np.random.default_rng([zlib.crc32(scene.name.encode()), 9]))
-
-
 def lit_pair(index: int) -> NDArray[np.uint8]:
     """Clip `index` lit, and as a cutout: [T, H, W, 6]."""
     scene, outcome, change, take = draw_clip(index)
     sprites = scene.sprites(outcome, take=take, change=change)
-    clip = render_lit(sprites, scene.backdrop, lighting_of(scene), compared=False)
+    clip = render_lit(sprites, scene.backdrop, lighting_of(scene.name), compared=False)
     both = np.concatenate([clip.frames, cutout(clip.plain, clip.frames, clip.objects)], axis=-1)
     pair: NDArray[np.uint8] = (both * 255 + 0.5).astype(np.uint8)
     return pair

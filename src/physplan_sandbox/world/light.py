@@ -6,6 +6,7 @@ effect: the truth that `physplan evaluate light` compares videos with.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,11 @@ class Lighting:
             gloss=float(rng.uniform(0.30, 0.50)),
             glow=float(rng.uniform(0.25, 0.45)),
         )
+
+
+def lighting_of(scene: str) -> Lighting:
+    """The light of the lit version of the scene with this name."""
+    return Lighting.sample(np.random.default_rng([zlib.crc32(scene.encode()), 9]))
 
 
 @dataclass(frozen=True, kw_only=True)
