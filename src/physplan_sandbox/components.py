@@ -26,6 +26,18 @@ def load_video() -> SandboxVideo:
 
 
 @cache
+def load_lit_video() -> SandboxVideo:
+    """With the drawing network that was fine-tuned on lit clips (`physplan_sandbox.world.light`)."""
+    from physplan_sandbox.models.drawing import DrawingNet
+    from physplan_sandbox.video import SandboxVideo
+
+    model = SandboxVideo.from_pretrained(WEIGHTS / "video")
+    drawing = DrawingNet.from_pretrained(_folder("lit-drawing"), torch_dtype=torch.float32)
+    model.denoiser = drawing.eval().requires_grad_(False)
+    return model
+
+
+@cache
 def load_encoder() -> DINOv2:
     from physplan_models.perception.dinov2 import DINOv2
 

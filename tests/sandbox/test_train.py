@@ -24,8 +24,8 @@ from physplan_sandbox.train import (
     encoder,
     labelled_pictures,
     loop,
+    networks,
     sight,
-    video,
 )
 from physplan_sandbox.train.__main__ import save
 from physplan_sandbox.train.half_rate_clips import cache_half_rate_clips
@@ -68,7 +68,7 @@ def test_a_short_run_of_the_video_model_learns_and_the_decoder_finishes_on_it(fo
     save(frozen, folder / "autoencoder")
     gentle = replace(SHORT, learning_rate=4e-4, steps=24, batch=8)
     for part in ("outline", "contour", "drawing"):
-        model, figures = video.run(part, folder, folder, config=gentle, clips=12)
+        model, figures = networks.run(part, folder, folder, config=gentle, clips=12)
         assert falls(figures["curve"]), part
         save(model, folder / part)
     model, figures = decoder_finetuning.run(folder, folder, config=SHORT, clips=12)

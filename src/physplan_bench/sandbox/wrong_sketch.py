@@ -36,7 +36,7 @@ from physplan_bench.sandbox.scenes import Setting
 
 FAR, SMALL, APART = 0.12, 0.6, 0.25  # of the side; of the size; of the side between two copies
 LEAST, MOST = 0.005, 0.12  # share of the picture that the object covers
-SAME_MASK_IOU = 0.5  # intersection over union of an object's masks before and after, where only its look changes
+SAME_MASK_IOU = 0.5  # of an object's masks before and after, where only its look changes
 MIN_OVERLAP_PIXELS = 12  # pixels in which the drawing order shows
 MENDED_SHARE = 0.5
 ARMS = ("none", "all", "without", "only")

@@ -16,7 +16,7 @@ from physplan_sandbox.components import WEIGHTS
 from physplan_sandbox.models.int8_weights import save_packed
 from physplan_sandbox.models.outline import OutlineNet
 from physplan_sandbox.models.text import build_text_encoder, build_tokenizer
-from physplan_sandbox.train import autoencoder, decoder_finetuning, encoder, sight, video
+from physplan_sandbox.train import autoencoder, decoder_finetuning, encoder, networks, sight
 from physplan_sandbox.train.loop import TrainConfig
 from physplan_sandbox.train.noise import build_scheduler
 
@@ -29,7 +29,9 @@ STORED = {
     "contour": "video/contour",
     "drawing": "video/drawing",
     "finish": "video/autoencoder",
+    "lit-drawing": "lit-drawing",
 }
+START = {"lit-drawing": "video/drawing"}  # where a part that is always fine-tuned starts
 PARTS = tuple(STORED)
 
 
@@ -57,7 +59,7 @@ def main() -> None:
 
 def train_part(part: str, args: argparse.Namespace) -> None:
     clips = {} if args.clips is None else {"clips": args.clips}
-    start = args.weights / STORED[part] if args.finetune else None
+    start = args.weights / START.get(part, STORED[part]) if args.finetune or part in START else None
     model: nn.Module
     if part == "autoencoder":
         model, _ = autoencoder.run(args.work, config=_config(autoencoder.CONFIG, args), start=start, **clips)
@@ -74,8 +76,8 @@ def train_part(part: str, args: argparse.Namespace) -> None:
         )
         save(model, args.weights / "video" / "autoencoder")
     else:
-        usual = _config(video.NETWORKS[part][1], args)
-        model, _ = video.run(part, args.work, args.weights / "video", config=usual, start=start, **clips)
+        usual = _config(networks.NETWORKS[part][1], args)
+        model, _ = networks.run(part, args.work, args.weights / "video", config=usual, start=start, **clips)
         save(model, args.weights / STORED[part])
         save_text_encoder(args.weights / "video")
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from physplan_sandbox.models.autoencoder import CELL_SIZE, FrameAutoencoder
-from physplan_sandbox.models.contour import build_contour
 from physplan_sandbox.models.copying import BLOCK_STRIDE
 from physplan_sandbox.models.drawing import DrawingNet
-from physplan_sandbox.models.int8_weights import load_packed
 from physplan_sandbox.models.outline import BLOCK_NOISE_SCALE, HANDOFF_TIMESTEP, OutlineNet
 from physplan_sandbox.models.residual_prediction import ResidualStats
 from physplan_sandbox.train.autoencoder import CROP_CELLS, Crops, to_input
-from physplan_sandbox.train.contour import learn_contour
 from physplan_sandbox.train.data import cache_frames
 from physplan_sandbox.train.half_rate_clips import clip_sampler, spatial_mean
-from physplan_sandbox.train.loop import StepLoss, TrainConfig, train
+from physplan_sandbox.train.loop import StepLoss, TrainConfig
 from physplan_sandbox.train.noise import alphas_cumprod, noise_steps, residual_loss
 
 OUTLINE = TrainConfig(steps=20_000, learning_rate=4e-4, batch=32, warmup=100, ema=0.998, bf16=True)
@@ -113,33 +109,6 @@ def busy_moments(crops: Crops, batch: int, moments: Sequence[int], rng: np.rando
     )
 
 
-def run(
-    part: str,
-    folder: Path,
-    weights: Path,
-    *,
-    config: TrainConfig | None = None,
-    clips: int | None = None,
-    start: Path | None = None,
-) -> tuple[nn.Module, dict]:
-    """Train one denoiser, from scratch or from `start`; `weights` has the autoencoder and, for contours, the
-    outline network."""
-    build, usual, many, make_loss = NETWORKS[part]
-    config = config or usual
-    torch.manual_seed(config.seed)
-    denoiser = build()
-    if start is not None and isinstance(denoiser, OutlineNet):
-        denoiser = load_packed(OutlineNet, start)
-    elif start is not None:
-        denoiser = DrawingNet.from_pretrained(start, torch_dtype=torch.float32)
-    frozen = FrameAutoencoder.from_pretrained(weights / "autoencoder", torch_dtype=torch.float32)
-    frozen.requires_grad_(False)
-    if isinstance(denoiser, DrawingNet):
-        denoiser.draw_with(frozen.patterns, frozen.scale)
-    loss_at = make_loss(denoiser, frozen, folder, clips or many, config, weights)
-    return denoiser, train(denoiser, loss_at, config, folder, name=part)
-
-
 def outline_steps(batch: int, rng: np.random.Generator) -> Tensor:
     """Stratified timesteps, a share of them moved to very high noise."""
     steps = noise_steps(batch, HANDOFF_TIMESTEP - HANDOFF_OVERLAP, 1000, rng)
@@ -188,11 +157,3 @@ def learn_outline(
         )
 
     return loss_at
-
-
-#: Per denoiser: constructor, training configuration, number of clips, loss factory.
-NETWORKS: dict[str, tuple[Any, TrainConfig, int, Callable[..., StepLoss]]] = {
-    "outline": (OutlineNet, OUTLINE, 20_000, learn_outline),
-    "contour": (build_contour, CONTOUR, 12_000, learn_contour),
-    "drawing": (DrawingNet, DRAWING, 8_000, learn_drawing),
-}

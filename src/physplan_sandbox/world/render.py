@@ -103,7 +103,7 @@ def render(
     for sprite in sorted(sprites, key=lambda s: (s.near, s.order)):
         if sprite.object not in names:
             names.append(sprite.object)
-        _draw(sprite, names.index(sprite.object), canvas)
+        draw_sprite(sprite, names.index(sprite.object), canvas)
     picture = np.clip(canvas.picture * backdrop.light, 0.0, 1.0)
     return Clip((picture * 255.0 + 0.5).astype(np.uint8), canvas.objects, canvas.depth, tuple(names))
 
@@ -129,13 +129,13 @@ def _backdrop(b: Backdrop, grid: Array) -> tuple[Array, Array]:
     return color.astype(np.float32), depth.astype(np.float32)
 
 
-def _draw(sprite: Sprite, index: int, canvas: Canvas) -> None:
+def draw_sprite(sprite: Sprite, index: int, canvas: Canvas, *, shadow: bool = True) -> None:
     frames = len(canvas.picture)
     placed = Placed(**{name: over_time(getattr(sprite, name), frames) for name in TIMED})
     area = _area(placed, canvas.grid)
     if area is None or not (placed.alpha > 0).any():
         return
-    if sprite.grounded:
+    if sprite.grounded and shadow:
         _contact_shadow(sprite, placed, canvas)
     u, v = _local(placed, canvas.grid, area)
     color = color_over_time(sprite.color, frames)

@@ -13,6 +13,7 @@ BENCHMARKS = (
     "sandbox",
     "terms",
     "wrong_sketch",
+    "light",
     "physics_iq",
     "phygenbench",
     "phyground",

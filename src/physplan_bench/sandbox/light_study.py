@@ -1,0 +1,130 @@
+"""Lit scenes: how much of the light each way of making a video gets right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from physplan.errors import PhysPlanError
+from physplan.pipeline.config import Config
+from physplan.pipeline.config_loading import load_config, to_plain
+from physplan.pipeline.defaults import with_defaults
+from physplan.pipeline.events import quiet_libraries
+from physplan_bench.benchmark import Results
+from physplan_bench.bootstrap import Interval, cluster_bootstrap
+from physplan_bench.cases import Case
+from physplan_bench.engine import CaseFunction
+from physplan_bench.provenance import provenance
+from physplan_bench.sandbox.arms import Arm
+from physplan_bench.sandbox.light import EffectCount, LitSetting, LitWeights, count_effects
+from physplan_bench.sandbox.making import make_video
+from physplan_bench.sandbox.scenes import check_honoured, weights_digest
+from physplan_bench.tables import Column, Row, Table
+from physplan_sandbox.truth import true_chain
+from physplan_sandbox.world.light import EFFECTS
+from physplan_sandbox.world.phenomena import scene
+
+PROTOCOL = "sandbox light 1"
+LIT = ":lit"  # of an arm: with the lit drawing network
+ARMS = ("truth", "storyboard", "sketch", "sketch:lit")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LightStudy:
+    scenes: int = 40
+    split: str = "test"
+    first: int = 2100
+    arms: tuple[str, ...] = ARMS
+    config: Config
+    name = "light"
+
+    @classmethod
+    def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> LightStudy:
+        config = with_defaults(load_config("sandbox", overrides))
+        check_honoured(config)
+        return cls(config=config, **fields)
+
+    def cases(self) -> list[Case]:
+        return [
+            Case(
+                name=f"light-{self.split}-{index}-{arm}",
+                group=arm,
+                identity={
+                    "benchmark": PROTOCOL,
+                    "weights": weights_digest(),
+                    "split": self.split,
+                    "scene": index,
+                    "arm": arm,
+                    "config": to_plain(self.config),
+                },
+            )
+            for index in range(self.first, self.first + self.scenes)
+            for arm in self.arms
+        ]
+
+    def setup(self) -> CaseFunction:
+        quiet_libraries()
+        torch.set_num_threads(1)
+        config, split = self.config, self.split
+
+        def measure(case: Case, directory: Path) -> Mapping[str, Any]:
+            name = case.identity["arm"]
+            made = LitWeights if name.endswith(LIT) else LitSetting
+            here = made(scene=scene(split, case.identity["scene"]), config=config)
+            try:
+                here.drawn(1)  # planned and drawn from the lit picture
+            except PhysPlanError as error:
+                return {"no_plan": str(error), "effects": None}
+            frames = [*true_chain(here.scene).anchors, len(here.truth.frames) - 1]
+            video = (
+                here.truth.frames
+                if name == "truth"
+                else make_video(here, Arm(name=name.removesuffix(LIT)), seed=0)
+            )
+            counts = count_effects(video, here.lit, sorted(set(frames)))
+            return {"effects": {effect: asdict(count) for effect, count in counts.items()}}
+
+        return measure
+
+    def summarise(self, results: Results, folder: Path) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for arm in self.arms:
+            per_case = [results[case.name]["effects"] for case in self.cases() if case.group == arm]
+            planned = [effects for effects in per_case if effects]
+            found[arm] = {effect: summary([one[effect] for one in planned]) for effect in EFFECTS}
+        settings = {"split": self.split, "first": self.first, "scenes": self.scenes}
+        return {
+            "provenance": provenance(protocol=PROTOCOL, settings=settings, seeds=[0]),
+            "light": found,
+            "without_plan": sum(results[case.name]["effects"] is None for case in self.cases())
+            // len(self.arms),
+        }
+
+    def table(self, result: Mapping[str, Any], label: str) -> Table:
+        lost, light = result["without_plan"], result["light"]
+        seen = ", ".join(f"{light[self.arms[0]][effect]['scenes']} {effect}" for effect in EFFECTS)
+        rows = []
+        for arm in self.arms:
+            shares = [light[arm][effect]["share"] for effect in EFFECTS]
+            rows.append(Row(label=arm, cells=tuple(Interval(**share) if share else None for share in shares)))
+        return Table(
+            title=f"Light drawn right, %, {self.scenes} {self.split} scenes from {self.first}",
+            label="Video",
+            columns=tuple(Column(title=effect, digits=0, best="max") for effect in EFFECTS),
+            rows=tuple(rows),
+            note="Of the pixels where an effect is new, or gone since the first frame, at the anchors and in"
+            f" the last frame; mean over the scenes that have enough of it ({seen}). Without a plan: {lost}.",
+        )
+
+
+def summary(counts: list[dict[str, int]]) -> dict[str, Any]:
+    """Of one effect and arm: mean share with its interval, and the pixels that it is made of."""
+    shares = [100 * share for one in counts if (share := EffectCount(**one).share) is not None]
+    mean = cluster_bootstrap(np.array(shares), range(len(shares)), share_of=100) if shares else None
+    total = {part: sum(one[part] for one in counts) for part in ("new", "right", "gone", "left")}
+    return {"share": asdict(mean) if mean else None, "scenes": len(shares), **total}
