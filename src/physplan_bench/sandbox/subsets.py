@@ -52,7 +52,7 @@ def half_hidden(shown: Scene) -> bool:
     What holds something is left out: its content covers it, and leaves with it."""
     chain, clip = true_chain(shown), shown.render()
     holding = {edge.a for edge in chain.graph.edges if edge.r == "containment"}
-    chosen = movers(chain) - holding
+    chosen = set(movers(chain)) - holding
     for key, id in object_ids(shown).items():
         if id in chosen and key in clip.names:
             areas = (clip.objects == clip.names.index(key)).sum((1, 2))

@@ -200,4 +200,6 @@ def _soft(mask: Array) -> Array:
     """A mean over 3 x 3 pixels."""
     padded = np.pad(mask, ((0, 0), (1, 1), (1, 1)), mode="edge")
     size = mask.shape[1]
-    return sum(padded[:, i : i + size, j : j + size] for i in range(3) for j in range(3)) / 9
+    parts = [padded[:, i : i + size, j : j + size] for i in range(3) for j in range(3)]
+    mean: Array = np.mean(parts, axis=0)
+    return mean
