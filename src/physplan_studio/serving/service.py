@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from physplan.settings import DEFAULT_PRESET
 from physplan_studio.process import Worker
 from physplan_studio.server import hold
 from physplan_studio.serving.server import VideosServer
@@ -20,7 +21,7 @@ class Service:
         host: str,
         port: int,
         token: str,
-        preset: str = "sandbox",
+        preset: str = DEFAULT_PRESET,
         make_worker: Callable[[Path], Worker] = Worker,
     ) -> None:
         self._lock = hold(runs)
