@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from physplan import presets
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "physplan"
 TOP = ("__init__", "__main__")  # the package's own door: it may open onto anything
@@ -36,13 +38,8 @@ MAY_IMPORT = {
 # Names that the other packages register, where `physplan` may write them: the default recipe and its parts,
 # a wizard's recipes, and words that mean something else there. Nothing else may depend on such a name.
 STRINGS = {
+    "settings.py": {"sandbox"},  # the default preset
     "pipeline/config.py": {"sandbox", "gemini"},  # the default parts; a protocol of model servers
-    "pipeline/config_loading.py": {"sandbox"},  # the default preset
-    "pipeline/origins.py": {"sandbox"},  # the same, for a video of a preset that is not installed
-    "pipeline/pipeline.py": {"sandbox"},  # the same, of `from_preset`
-    "cli/recipe.py": {"sandbox"},  # the same, of `--preset`
-    "cli/verify.py": {"sandbox"},  # the same
-    "cli/generate.py": {"sandbox"},  # the default preset is left out of a folder's name
     "cli/__init__.py": {"photo"},  # a command's example in the overview
     "calls/named.py": {"gemini", "openai", "server"},  # who judges: `--judge gemini:MODEL`
     "machine.py": {"openai", "server", "open", "paper"},  # a distribution, a kind of what is missing, presets
@@ -55,6 +52,19 @@ KINDS = (
     *("video_models", "video_families", "editors", "reasoners", "providers", "presets", "sketches"),
     *("segmenters", "depth_estimators", "encoders"),
 )
+
+# Where a name is compared: with what the file itself defines, or a choice of parts that its benchmark needs.
+COMPARED = {
+    "physplan/calls/named.py": {"server"},  # a word of `--judge`
+    "physplan/calls/ledger.py": {"open"},  # a call's state
+    "physplan_models/cli/ways.py": {"cloud"},  # of the list above it
+    "physplan_bench/sandbox/scenes.py": {"sandbox"},  # the benchmark of the sandbox's own parts
+    "physplan_bench/frechet/extractors.py": {"dinov2"},  # a kind of features, chosen below it
+    "physplan_bench/accept/library.py": {"svd", "cogvideox", "ltx"},  # how each library pipeline is called
+    "physplan_bench/accept/context.py": {"sandbox", "server"},
+    "physplan_bench/accept/videos_stage.py": {"sandbox", "server"},
+    "physplan_bench/accept/services_stage.py": {"server"},
+}
 
 
 def order() -> list[str]:
@@ -132,8 +142,7 @@ def test_a_package_imports_only_what_stands_before_it(package: str) -> None:
 
 def test_physplan_names_nothing_of_the_other_packages_but_what_is_listed() -> None:
     """Strings are read as well as imports: a name of a family, editor or preset is a dependency too."""
-    points = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
-    names = {name for kind in KINDS for name in points[f"physplan.{kind}"]}
+    names = registered_names()
     found: dict[str, set[str]] = {}
     for path in SOURCE.rglob("*.py"):
         nodes = ast.walk(parsed(path))
@@ -141,6 +150,27 @@ def test_physplan_names_nothing_of_the_other_packages_but_what_is_listed() -> No
         if strings:
             found[path.relative_to(SOURCE).as_posix()] = strings
     assert found == STRINGS
+
+
+def registered_names() -> set[str]:
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    return {name for kind in KINDS for name in points[f"physplan.{kind}"]}
+
+
+def test_no_package_compares_the_name_of_a_family_editor_or_preset_but_where_listed() -> None:
+    names, found = registered_names() | set(presets.NAMES), {}
+    for path in (ROOT / "src").rglob("*.py"):
+        comparisons = (node for node in ast.walk(parsed(path)) if isinstance(node, ast.Compare))
+        if compared := {text for node in comparisons for text in texts(node)} & names:
+            found[path.relative_to(ROOT / "src").as_posix()] = compared
+    assert found == COMPARED
+
+
+def texts(node: ast.Compare) -> Iterator[str]:
+    """Strings on either side of a comparison, in a tuple too."""
+    for part in (inner for side in (node.left, *node.comparators) for inner in ast.walk(side)):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part.value
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from dataclasses import MISSING, field
 from typing import Any
 
 LONGEST_TEXT = 4096  # characters
+DEFAULT_PRESET = "sandbox"  # runs on a CPU, without a key or a download
 
 
 def setting(

@@ -15,6 +15,7 @@ import torch
 
 from physplan import presets
 from physplan.files import write_json
+from physplan.keyframes.registry import EDITORS
 from physplan.methods import find
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
@@ -23,7 +24,6 @@ from physplan.pipeline.forecast import memory_request
 from physplan.video.known import is_served, video_model
 from physplan.video.memory import GB
 from physplan_models.memory import Allocated
-from physplan_models.meta_models import default_dtype
 
 FILE = Path(presets.__file__).with_name("memory.json")
 META = torch.device("meta")
@@ -83,39 +83,9 @@ def video_memory(config: Config) -> dict[str, float]:
 
 
 def editor_memory(config: Config) -> tuple[float, float]:
-    """Weights and working memory of FLUX.1 Kontext at a million pixels; an editor that calls out has none."""
-    if config.editor.name != "flux-kontext":
-        return 0.0, 0.0
-    from diffusers import AutoencoderKL, FluxTransformer2DModel
-
-    with META, default_dtype(torch.bfloat16):
-        network = FluxTransformer2DModel(guidance_embeds=True).requires_grad_(False)
-        decoder = AutoencoderKL(
-            block_out_channels=(128, 256, 512, 512),
-            layers_per_block=2,
-            latent_channels=16,
-            down_block_types=("DownEncoderBlock2D",) * 4,
-            up_block_types=("UpDecoderBlock2D",) * 4,
-        ).requires_grad_(False)
-        tokens, words = 2 * 64 * 64, 512  # the picture that is drawn and the one that is edited
-        inputs = {
-            "hidden_states": torch.empty(1, tokens, 64),
-            "encoder_hidden_states": torch.empty(1, words, 4096),
-            "pooled_projections": torch.empty(1, 768),
-            "timestep": torch.empty(1),
-            "guidance": torch.empty(1),
-            "img_ids": torch.empty(tokens, 3),
-            "txt_ids": torch.empty(words, 3),
-        }
-        with torch.no_grad(), Allocated(list(network.parameters())) as drawing:
-            network(**inputs)
-        with torch.no_grad(), Allocated(list(decoder.parameters())) as decoding:
-            decoder.decode(torch.empty(1, 16, 128, 128))
-    sizes = [p.numel() * p.element_size() for p in network.parameters()]
-    text_encoders = 2 * (4.76 + 0.12) * GB
-    whole = sum(sizes) + text_encoders + sum(p.numel() * 2 for p in decoder.parameters())
-    resident = 2 * max(sizes) if config.editor.options.get("group_offload") else whole
-    return resident / GB, max(drawing.peak, decoding.peak) / GB
+    """Weights and working memory that the editor's class names; one that names none has none on the card."""
+    memory = getattr(EDITORS.load(config.editor.name), "memory", None)
+    return memory(config.editor.options) if memory else (0.0, 0.0)
 
 
 def gradient_memory(config: Config) -> float:
@@ -142,7 +112,7 @@ def _names(options: Any) -> list[str]:
 
 def main() -> None:
     table = dict(presets.stage_memory())
-    for name in sys.argv[1:] or [name for name in presets.NAMES if name != "sandbox"]:
+    for name in sys.argv[1:] or list(table):
         print(f"estimating {name}", flush=True)
         table[name] = stage_memory(load_config(name, {"runtime.device": "cpu"}))
         write_json(FILE, table)

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from physplan.files import write_json
 from physplan.foreign import read_file
+from physplan_studio.photo import PRESET
 from physplan_studio.spec import Spec
 
 State = Literal["waiting", "running", "stopped", "failed", "done"]
@@ -31,7 +32,7 @@ class Job:
     @property
     def lane(self) -> str:
         """What takes seconds does not wait for what takes minutes."""
-        return "slow" if self.spec.upto == "video" and self.spec.preset != "photo" else "quick"
+        return "slow" if self.spec.upto == "video" and self.spec.preset != PRESET else "quick"
 
 
 class JobFiles:

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from physplan import presets
 from physplan.errors import PhysPlanError
 from physplan.graph.errors import GraphError
+from physplan.methods import find
 from physplan.runs import layout
 from physplan_studio.checking import check_plan
 from physplan_studio.disks import disk_words
@@ -165,7 +166,8 @@ class StudioSession:
             self.run_index.cards(), todo, preset=preset, method=spec.method, steps=steps
         )
         ahead = sum(job.state in ("waiting", "running") and job.lane == "slow" for job in self._queue.jobs())
-        if spec.preset == PRESET and spec.method in ("", "storyboard"):  # no call, no video model
+        if spec.preset == PRESET and not find(spec.method or presets.recipe(PRESET)["method"]).samples:
+            # no call, no video model
             found |= {"calls": 0, "usd": 0.0, "memory_gb": presets.needs(PRESET).memory_gb}
         return found | {"seconds": seconds, "like": like, "ahead": ahead}
 
@@ -211,7 +213,7 @@ class StudioSession:
             reuse = before if before is not None and not same and self.run_index.is_run(before) else ""
             key = str(given.get("key", ""))
             self._queue.add(Job(run=name, spec=spec, place=0.0, reuse=reuse, asked=time.time(), key=key))
-            if not self._asked and spec.preset == "sandbox" and spec.upto != "video":
+            if not self._asked and presets.needs(spec.preset).embedded and spec.upto != "video":
                 self._asked = True  # a video will be next: it need not wait for what loads until then
                 timer = threading.Timer(WARM_AFTER, self._warm, args=("slow",))
                 timer.daemon = True

@@ -11,6 +11,7 @@ from physplan import presets
 from physplan.errors import PhysPlanError
 from physplan.methods import find
 from physplan.registry import did_you_mean
+from physplan.settings import DEFAULT_PRESET
 from physplan_studio.web.server import Refused
 
 Upto = Literal["plan", "sketch", "video"]
@@ -42,7 +43,7 @@ class Spec:
 
     picture: str
     prompt: str
-    preset: str = "sandbox"
+    preset: str = DEFAULT_PRESET
     settings: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     method: str = ""  # the preset's
@@ -79,7 +80,7 @@ def read_spec(given: Mapping[str, Any]) -> Spec:
     return Spec(
         picture=picture_id(given.get("picture")),
         prompt=_text(given, "prompt", MAX_PROMPT),
-        preset=_preset(given.get("preset", "sandbox")),
+        preset=_preset(given.get("preset", DEFAULT_PRESET)),
         settings=_settings(given.get("settings", {})),
         seed=_whole(given, "seed", 0),
         method=_text(given, "method", 40),

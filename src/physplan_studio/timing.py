@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-# Seconds on one busy core, of the sandbox alone: until a run was made here. The sampling is per step.
-SANDBOX = {"plan": 1, "keyframes": 2, "evidence": 1, "sketch": 1, "latents": 2, "video": 1, "verdict": 1}
+from physplan.settings import DEFAULT_PRESET
+
+# Seconds of the default preset on one busy core, until a run was made here; the sampling is per step.
+AT_FIRST = {"plan": 1, "keyframes": 2, "evidence": 1, "sketch": 1, "latents": 2, "video": 1, "verdict": 1}
 
 
 def seconds_needed(
@@ -22,8 +24,8 @@ def seconds_needed(
         if known:
             runs = max(runs, len(known))
             total += median(known)
-        elif preset == "sandbox":
-            total += SANDBOX[stage] * (steps if stage == "latents" else 1)
+        elif preset == DEFAULT_PRESET:
+            total += AT_FIRST[stage] * (steps if stage == "latents" else 1)
         else:
             return None, 0
     return total, runs

@@ -119,7 +119,7 @@ def serving(scenario: Scenario) -> Iterator[GeminiServer | None]:
 
 
 def command(scenario: Scenario, server: GeminiServer | None) -> tuple[str, ...]:
-    return (*scenario.argv, "--base-url", server.url) if server else scenario.argv
+    return (*scenario.argv, "--set", f"reasoner.base_url={server.url}") if server else scenario.argv
 
 
 def undisturbed(probe: Probe, scenario: Scenario, server: GeminiServer | None) -> Undisturbed:

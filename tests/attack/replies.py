@@ -403,7 +403,7 @@ def whole_plan(probe: Probe, sites: Sites) -> None:
             "-o",
             "plan.json",
         ]
-        argv += ["--base-url", server.url, "--set", "runtime.attempts=1", "--verbose"]
+        argv += ["--set", f"reasoner.base_url={server.url}", "--set", "runtime.attempts=1", "--verbose"]
         first = probe.command(*argv)
         again = probe.command(*argv)
     probe.expect({first.code, again.code} <= {0, 1, 2}, f"exit codes {first.code}, {again.code}")

@@ -76,7 +76,7 @@ def test_the_canary_is_nowhere_after_a_run_with_errors(tmp_path: Path, kind: typ
     )
     with kind(echoing, key=CANARY) as server:
         arguments = ["plan", "--image", str(image), "--prompt", PROMPT, "--preset", preset, "--verbose"]
-        arguments += ["--base-url", server.url, "-o", str(tmp_path / "plan.json")]
+        arguments += ["--set", f"reasoner.base_url={server.url}", "-o", str(tmp_path / "plan.json")]
         done = subprocess.run(
             [sys.executable, "-c", code, *arguments],
             capture_output=True,

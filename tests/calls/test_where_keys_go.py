@@ -165,7 +165,13 @@ def test_a_server_that_says_the_key_in_every_field_is_not_repeated(
         "--verbose",
     ]
     with kind(respond, key=CANARY) as server:
-        arguments += ["--verbose", "--base-url", server.url, "-o", str(tmp_path / "plan.json")]
+        arguments += [
+            "--verbose",
+            "--set",
+            f"reasoner.base_url={server.url}",
+            "-o",
+            str(tmp_path / "plan.json"),
+        ]
         done = subprocess.run(
             [sys.executable, "-m", "physplan", *arguments],
             capture_output=True,

@@ -32,7 +32,7 @@ def run(image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 
     def run(server: GeminiServer | OpenAIServer | None, *more: str) -> int:
         preset = "open" if isinstance(server, OpenAIServer) else "paper"
-        url = ["--base-url", server.url] if server else []
+        url = ["--set", f"reasoner.base_url={server.url}"] if server else []
         return main(
             ["plan", "--image", str(image), "--prompt", melting.PROMPT, "--preset", preset, *url, *more]
         )
@@ -159,7 +159,7 @@ def test_a_stale_instruction_is_written_anew(run: Plan, capsys: pytest.CaptureFi
         (["--frames", "-5"], "video.num_frames is -5"),
         (["--set", "video.frames=5"], "There is no setting video.frames. Did you mean 'num_frames'"),
         (["--preset", "papr"], "Did you mean 'paper'"),
-        (["--base-url", "nonsense"], "must look like https://host/v1"),
+        (["--set", "reasoner.base_url=nonsense"], "must look like https://host/v1"),
         (["--budget", "-1"], "runtime.budget is -1.0: give a number from 0"),
         (["--budget", "nan"], "runtime.budget is nan: give a number from 0"),
         (["--set", "runtime.timeout=0"], "runtime.timeout is 0: give a number above 0, at most 3 600"),

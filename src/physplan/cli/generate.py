@@ -14,6 +14,7 @@ from physplan.cli import recipe
 from physplan.errors import PhysPlanError
 from physplan.foreign import plain
 from physplan.runs import layout
+from physplan.settings import DEFAULT_PRESET
 
 if TYPE_CHECKING:
     from physplan.pipeline import PhysPlan, Result
@@ -187,7 +188,7 @@ def default_folder(args: argparse.Namespace) -> Path:
     """Picture, words, a given plan, recipe, method and seed: another of these is another folder."""
     words = [Path(args.image).stem, args.prompt or "", Path(args.plan).stem if args.plan else ""]
     recipe_named = Path(args.config).stem if args.config else args.preset or ""
-    words.append("" if recipe_named == "sandbox" else recipe_named)
+    words.append("" if recipe_named == DEFAULT_PRESET else recipe_named)
     words = [re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:48].rstrip("-") for word in words]
     seeds = f"seeds{args.seeds.replace(' ', '')}" if args.seeds is not None else f"seed{args.seed or 0}"
     more = [f"attempts{args.attempts}"] if args.attempts > 1 else []

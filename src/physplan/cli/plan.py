@@ -28,7 +28,7 @@ examples:
   physplan plan --image ice.png --prompt "an ice cube melting in the sun" -o plan.json
   physplan plan --image ice.png --prompt "..." --sketch sketch.mp4 --sketch sketch.png   # and see it move
   physplan plan --image ice.png --prompt "..." --preset paper --budget 0.10 -o plan.json
-  physplan plan --image ice.png --prompt "..." --preset open --base-url http://localhost:8000/v1 -o plan.json
+  physplan plan --image ice.png --prompt "..." --preset open --set reasoner.base_url=http://localhost:8000/v1
   physplan plan --image ice.png --prompt "..." --preset paper --set runtime.offline=true --calls plan.calls
   physplan plan --check plan.json -o plan.json     # after editing it by hand
 
@@ -42,6 +42,7 @@ GONE = {
     "--stats": "physplan evaluate checks FOLDER",
     "--ablation": "--method physplan.prompt_derived or --method physplan.full_graph",
     "--model": "--set reasoner.model=NAME",
+    "--base-url": "--set reasoner.base_url=URL, and --allow-host HOST if it is another machine",
     "--temperature": "--set reasoner.temperature=T",
     "--max-tokens": "--set reasoner.max_output_tokens=N",
     "--prices": "--set runtime.prices=FILE",
@@ -80,7 +81,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     recipe.add_arguments(parser)
     model = parser.add_argument_group("the reasoner")
     model.add_argument("--method", metavar="NAME", help="the method whose plan it is (default: the preset's)")
-    model.add_argument("--base-url", metavar="URL", help="another server than the preset's")
     model.add_argument("--no-instructions", action="store_true", help="leave out the keyframe instructions")
     model.add_argument("--calls", metavar="DIR", help="stored answers and ledger (default: beside the plan)")
     recipe.refuse_options(parser, GONE)
@@ -205,13 +205,10 @@ def _sketch(run: Run, chain: EventChain, paths: list[Path], calls: Path, store: 
 
 def _config(args: argparse.Namespace) -> Config:
     """The preset with what the options change, and the video model's own values."""
-    from physplan.calls.addresses import check_url
     from physplan.pipeline.config_loading import load_config
     from physplan.pipeline.defaults import with_defaults
 
-    changes = recipe.overrides(args, frames="video.num_frames", base_url="reasoner.base_url")
-    if args.base_url is not None:  # typed here, unlike an address in a config file: a yes to its host
-        changes["runtime.allow_hosts"] = [*(args.allow_host or []), check_url(args.base_url)]
+    changes = recipe.overrides(args, frames="video.num_frames")
     return with_defaults(load_config(recipe.source(args), changes))
 
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from physplan.errors import PhysPlanError
+from physplan.settings import DEFAULT_PRESET
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("the recipe")
-    known = "sandbox (default), storyboard, cloud, home, desk, open, paper, best"
+    known = f"{DEFAULT_PRESET} (default), storyboard, cloud, home, desk, open, paper, best"
     group.add_argument("--preset", metavar="NAME", help=known)
     group.add_argument(
         "--config", metavar="FILE", help="a YAML or TOML file; its `preset:` is what it changes"
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 
 def source(args: argparse.Namespace) -> Any:
     if args.config is None:
-        return args.preset or "sandbox"
+        return args.preset or DEFAULT_PRESET
     if args.preset is not None:
         raise PhysPlanError("Give --preset or --config, not both: a config file names its preset itself.")
     return args.config

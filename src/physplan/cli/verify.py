@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from physplan.errors import PhysPlanError
+from physplan.settings import DEFAULT_PRESET
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,7 +45,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--plan", required=True, metavar="PLAN.json", help="the plan")
     parser.add_argument("--image", required=True, metavar="FILE", help="the picture the video starts from")
     parser.add_argument(
-        "--preset", default="sandbox", metavar="NAME", help="whose perception (default: sandbox)"
+        "--preset", default=DEFAULT_PRESET, metavar="NAME", help="whose perception (%(default)s)"
     )
     parser.add_argument(
         "--evidence", metavar="FILE", help="a run's evidence.safetensors: its keyframes' masks"

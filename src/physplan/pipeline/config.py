@@ -18,7 +18,7 @@ from physplan.guidance.recipes import FRAME_GUIDANCE, GUIDED_SKETCH, PAPER
 from physplan.keyframes.settings import CheckSettings
 from physplan.methods.registry import DEFAULT as DEFAULT_METHOD
 from physplan.methods.stages import StageName
-from physplan.settings import setting
+from physplan.settings import DEFAULT_PRESET, setting
 from physplan.video.fit import FitMode
 
 T = TypeVar("T")
@@ -256,7 +256,7 @@ class RuntimeConfig:
 class Config:
     """`preset` names the recipe this began as."""
 
-    preset: str = runtime("sandbox", "the recipe this began as")
+    preset: str = runtime(DEFAULT_PRESET, "the recipe this began as")
     method: str = runtime(DEFAULT_METHOD, "where a run names none")
     reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
     editor: EditorConfig = field(default_factory=EditorConfig)

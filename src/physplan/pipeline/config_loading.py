@@ -24,7 +24,7 @@ from physplan.methods.records import recorded_method
 from physplan.pipeline.config import Config, Source
 from physplan.pipeline.consent import refuse_consent
 from physplan.registry import did_you_mean
-from physplan.settings import problem, retired
+from physplan.settings import DEFAULT_PRESET, problem, retired
 
 T = TypeVar("T")
 _NOT_SETTINGS = ("about", "needs")
@@ -120,7 +120,7 @@ def _preset(name: str) -> Config:
 
 def _from_mapping(mapping: Mapping[str, Any], where: str) -> Config:
     rest = dict(mapping)
-    base = str(rest.pop("preset", "sandbox"))
+    base = str(rest.pop("preset", DEFAULT_PRESET))
     if base not in presets.NAMES:
         raise ConfigError(f"{where}: there is no preset {base!r}. {did_you_mean(base, presets.NAMES)}")
     try:

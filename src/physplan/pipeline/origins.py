@@ -26,6 +26,7 @@ from physplan.pipeline.run import AnyPicture, Run, picture_digest, versions
 from physplan.pipeline.stage_keys import digest, identity, setting_stages
 from physplan.reasoning.picture import Picture
 from physplan.runs import layout
+from physplan.settings import DEFAULT_PRESET
 from physplan.video.fit import fit_picture
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def run_again(
 
 def config_of(origin: Origin, overrides: Mapping[str, Any]) -> Config:
     """The settings that decide, as the video names them; how and where it runs is this machine's."""
-    base = load_config(origin.preset if origin.preset in presets.NAMES else "sandbox")
+    base = load_config(origin.preset if origin.preset in presets.NAMES else DEFAULT_PRESET)
     deciding = {name for name, stage, _ in setting_stages(base) if stage is not None}
     told = {name: value for name, value in origin.settings.items() if name not in overrides}
     for name in told:

@@ -38,6 +38,7 @@ from physplan.pipeline.run import AnyPicture, Run, begin, check_folder, prepare_
 from physplan.pipeline.step_callback import OnStepEnd, step_callback
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder, layout
+from physplan.settings import DEFAULT_PRESET
 
 if TYPE_CHECKING:
     import torch
@@ -66,7 +67,7 @@ class PhysPlan:
         self.backends = Backends(self.config)
 
     @classmethod
-    def from_preset(cls, source: Source = "sandbox", **overrides: Any) -> PhysPlan:
+    def from_preset(cls, source: Source = DEFAULT_PRESET, **overrides: Any) -> PhysPlan:
         """A preset's name, a YAML or TOML file, a mapping or a `Config`.
 
         Overrides are fields by their dotted names: `from_preset("paper", **{"video.num_frames": 25})`.

@@ -118,6 +118,13 @@ class FluxKontextEditor(DiffusersEditor):
         # The pipeline scales its output to `max_area`, whatever width and height say.
         super().__init__(pipeline, area=area, options={"max_area": area, **(options or {})}, **settings)
 
+    @staticmethod
+    def memory(options: Mapping[str, Any]) -> tuple[float, float]:
+        """GB of weights and of work on the card (`physplan_models.stage_memory`)."""
+        from physplan_models.keyframes.flux_memory import kontext_memory
+
+        return kontext_memory(options)
+
 
 class PictureProcessor(Qwen2VLProcessor):  # type: ignore[misc]
     """Qwen's processor for text and pictures only: its video part cannot be had without torchvision."""

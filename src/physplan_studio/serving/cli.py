@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from physplan.errors import PhysPlanError
+from physplan.settings import DEFAULT_PRESET
 
 EXAMPLES = """
 examples:
@@ -32,7 +33,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (this machine only)")
     parser.add_argument("--port", type=int, default=8095, metavar="N", help="(8095)")
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help="(runs)")
-    parser.add_argument("--preset", default="sandbox", help="of requests that name none (sandbox)")
+    parser.add_argument("--preset", default=DEFAULT_PRESET, help="of requests that name none (%(default)s)")
     parser.add_argument("--token", default="", help="that requests must send; PHYSPLAN_TOKEN is the same")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="that holds the token")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="videos made side by side (1)")

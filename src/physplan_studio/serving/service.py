@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from physplan.errors import PhysPlanError
+from physplan.settings import DEFAULT_PRESET
 from physplan_studio.process import Worker
 from physplan_studio.queue import AtWork
 from physplan_studio.run_index import OWN
@@ -45,7 +46,7 @@ class Service:
         host: str,
         port: int,
         token: str,
-        preset: str = "sandbox",
+        preset: str = DEFAULT_PRESET,
         workers: Workers | None = None,
         make_worker: Callable[[Path], Worker] = Worker,
     ) -> None:
