@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from physplan.errors import PhysPlanError
 from physplan_bench.benchmark import run_benchmark
 from physplan_bench.sandbox.terms import TermStudy
 from physplan_bench.tables import render
@@ -24,3 +27,11 @@ def test_terms_hold_at_true_frames_and_not_at_the_first_and_alignment_helps(tmp_
     assert true[0] < raw[0]
     assert first[0] > 2 * true[0]
     assert "true frame, level 3, aligned" in render(study.table(result, ""), "markdown")
+
+
+def test_the_study_takes_the_settings_of_the_method_that_is_asked_for():
+    of = {method: TermStudy.of_preset(method=method).measure for method in ("guided_sketch", "physplan")}
+    assert of["guided_sketch"].fill == "log"
+    assert of["physplan"].fill == "cells"
+    with pytest.raises(PhysPlanError, match="measures no terms"):
+        _ = TermStudy.of_preset(method="sketch").measure

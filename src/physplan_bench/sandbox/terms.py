@@ -10,8 +10,11 @@ from typing import Any
 
 import torch
 
+from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, Term
+from physplan.guidance.config import MeasureConfig
 from physplan.guidance.objective import GraphObjective, measure_frame
+from physplan.methods import find
 from physplan.perception import Evidence
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config, to_plain
@@ -41,8 +44,16 @@ class TermStudy:
     split: str = "test"
     first: int = 1800
     levels: tuple[int, ...] = (1, 3)
+    method: str = "guided_sketch"  # whose settings of `measure`
     config: Config
     name = "terms"
+
+    @property
+    def measure(self) -> MeasureConfig:
+        found = find(self.method).guidance(self.config)
+        if found is None:
+            raise PhysPlanError(f"{self.method} measures no terms: choose guided_sketch or physplan.")
+        return found.measure
 
     @classmethod
     def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> TermStudy:
@@ -61,7 +72,7 @@ class TermStudy:
                     "split": self.split,
                     "scene": index,
                     "level": level,
-                    "measure": to_plain(self.config.guidance.measure),
+                    "measure": to_plain(self.measure),
                     "perception": to_plain(self.config.perception),
                 },
             )
@@ -72,12 +83,12 @@ class TermStudy:
     def setup(self) -> CaseFunction:
         quiet_libraries()
         torch.set_num_threads(1)
-        config, split = self.config, self.split
+        config, split, terms = self.config, self.split, self.measure
 
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
             here = Setting(scene=scene(split, case.identity["scene"]), config=config)
             chain, evidence = here.drawn(case.identity["level"])
-            return {kind: at_frames(here, chain, seen) for kind, seen in both(chain, evidence)}
+            return {kind: at_frames(here, chain, seen, terms) for kind, seen in both(chain, evidence)}
 
         return measure
 
@@ -98,14 +109,14 @@ class TermStudy:
         }
         return {
             "provenance": provenance(
-                protocol=PROTOCOL, settings={**settings, "measure": to_plain(self.config.guidance.measure)}
+                protocol=PROTOCOL, settings={**settings, "measure": to_plain(self.measure)}
             ),
             "unsatisfied": found,
         }
 
     def table(self, result: Mapping[str, Any], label: str) -> Table:
         return Table(
-            title=f"Unsatisfied terms of {self.scenes} {self.split} scenes from {self.first}",
+            title=f"Unsatisfied terms of {self.method}, {self.scenes} {self.split} scenes from {self.first}",
             label="Frame, editor, keyframes",
             columns=(*(Column(title=name) for name in NAMES), Column(title="all %", digits=0)),
             rows=tuple(
@@ -125,9 +136,10 @@ def both(chain: EventChain, evidence: Evidence) -> Iterator[tuple[str, Evidence]
 
 
 @torch.no_grad()
-def at_frames(here: Setting, chain: EventChain, evidence: Evidence) -> dict[str, Shares]:
+def at_frames(
+    here: Setting, chain: EventChain, evidence: Evidence, config: MeasureConfig
+) -> dict[str, Shares]:
     """Per frame and term, how many are unsatisfied and how many were measured."""
-    config = here.config.guidance.measure
     clip = torch.from_numpy(here.truth.frames).permute(0, 3, 1, 2) / 255
     objective = GraphObjective(
         chain,

@@ -10,7 +10,7 @@ from physplan_bench.cli.evaluate.common import add_engine, add_output, make_pars
 EXAMPLES = """\
   physplan evaluate terms --scenes 8
   physplan evaluate terms --levels 0 1 2 3 --scenes 24 --workers 2 -o terms.json --format markdown
-  physplan evaluate terms --split validation --first 540 --set guidance.measure.threshold=0.55
+  physplan evaluate terms --split validation --first 540 --set guided_sketch.measure.threshold=0.55
 """
 
 
@@ -27,6 +27,12 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--first", type=int, default=1800, metavar="N", help="the first scene (default 1800)")
     parser.add_argument(
         "--levels", nargs="+", type=int, default=[1, 3], metavar="L", help="the editor's levels (default 1 3)"
+    )
+    parser.add_argument(
+        "--method",
+        default="guided_sketch",
+        choices=("guided_sketch", "physplan"),
+        help="whose terms: each has its own settings of measure (default guided_sketch)",
     )
     parser.add_argument(
         "--set", action="append", default=[], metavar="FIELD=VALUE", help="of the sandbox preset"
@@ -46,5 +52,6 @@ def run(args: argparse.Namespace) -> int:
         split=args.split,
         first=args.first,
         levels=tuple(dict.fromkeys(args.levels)),
+        method=args.method,
     )
     return measure(args, study)
