@@ -1,4 +1,4 @@
-"""Wrong sketches over scenes: which share each arm mends, term by term.
+"""Wrong sketches over scenes: which share of each property is mended without each of the terms.
 
 Every term has as many scenes as every other: those kinds of scenes take turns whose last event selects it.
 """
@@ -19,24 +19,20 @@ from physplan.pipeline.config_loading import load_config, to_plain
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import quiet_libraries
 from physplan_bench.benchmark import Results
+from physplan_bench.bootstrap import clopper_pearson
 from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import provenance
 from physplan_bench.sandbox.scenes import Setting, check_honoured, weights_digest
 from physplan_bench.sandbox.wrong_sketch import ARMS, WRONG, find_task, measure_task, mended, spoilt
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Column, Row, Table, format_cell
 from physplan_sandbox.truth import true_chain
 from physplan_sandbox.world.phenomena import one_of_each, scene
 from physplan_sandbox.world.scene import Scene
 
 PROTOCOL = "sandbox wrong sketch 2"
 WEAK, STRONG = 0.4, 0.6  # clocks that leave the video model half of the steps
-LABELS = {
-    "none": "no guidance",
-    "all": "all terms",
-    "without": "all but the matching term",
-    "only": "the matching term alone",
-}
+LABELS = {"none": "no guidance", "all": "all terms"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +116,10 @@ class WrongSketchStudy:
             label="Guidance",
             columns=tuple(Column(title=term) for term in self.terms),
             rows=tuple(
-                Row(label=LABELS[arm], cells=tuple(cell(result["mended"][arm], term) for term in WRONG))
+                Row(
+                    label=LABELS.get(arm, arm),
+                    cells=tuple(cell(result["mended"][arm], term) for term in WRONG),
+                )
                 for arm in ARMS
             ),
             note="The sketch has one property of one object wrong; the keyframes are the simulator's."
@@ -129,11 +128,9 @@ class WrongSketchStudy:
 
 
 def mended_cell(good: int, of: int) -> str:
-    """Share in percent with its exact (Clopper-Pearson) interval, and the number of scenes."""
-    from scipy.stats import binomtest
-
-    interval = binomtest(good, of).proportion_ci(method="exact")
-    return f"{100 * good / of:.0f} [{100 * interval.low:.0f}, {100 * interval.high:.0f}] of {of}"
+    """Share in percent with its exact interval, and the number of scenes."""
+    share = clopper_pearson(good / of, of).scaled(100)
+    return f"{format_cell(share, 0)} of {of}"
 
 
 def scenes_for(term: str, split: str, *, first: int, number: int) -> list[Scene]:
