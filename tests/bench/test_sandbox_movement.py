@@ -103,8 +103,10 @@ def test_the_rules_look_at_the_truth() -> None:
 
 def test_a_subset_of_a_term_has_plans_that_select_it() -> None:
     lamp, filter_ = (scene("train", 1, phenomenon=name) for name in ("lamp", "filter"))
-    assert not SUBSETS["depth-term"](lamp) and SUBSETS["depth-term"](filter_)
-    assert SUBSETS["appearance-term"](lamp) and not SUBSETS["extent-term"](lamp)
+    assert not SUBSETS["depth-term"](lamp)
+    assert SUBSETS["depth-term"](filter_)
+    assert SUBSETS["appearance-term"](lamp)
+    assert not SUBSETS["extent-term"](lamp)
 
 
 def test_a_vessel_is_not_half_hidden_by_what_it_holds() -> None:
