@@ -54,6 +54,7 @@ class GenerationConfig:
     fit: FitWhole = "stretch"
     seconds: float | None = None  # keep the beginning only
     fps: float | None = None  # None: the generator's own
+    events: int | None = None  # that plans are asked to have; None: as the preset asks
 
 
 def generate(
@@ -149,7 +150,8 @@ def read_record(output: Path) -> dict[str, Any] | None:
 
 
 def _plain(config: GenerationConfig) -> dict[str, Any]:
-    return dict(json.loads(json.dumps(asdict(config))))
+    plain = dict(json.loads(json.dumps(asdict(config))))
+    return plain if config.events is not None else {k: v for k, v in plain.items() if k != "events"}
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -17,8 +17,10 @@ from physplan.calls.ledger import Ledger
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain, Node, PhysicalDelta, StateChange, StateGraph, Update
 from physplan.pipeline.planning import within
+from physplan.reasoning.templates import PromptSet
 from physplan.video.files import read_video
 from physplan_bench.cost import read_runs
+from physplan_bench.event_count import event_settings
 from physplan_bench.preset_generator import use_preset
 from physplan_bench.shared_budget import open_total, total_settings
 from physplan_bench.videos import probe
@@ -329,3 +331,24 @@ def test_events_within_a_share_of_the_video_keep_their_order_and_end_there() -> 
     assert max(ended.anchors) <= last + 0.5
     assert list(ended.anchors) == sorted(set(ended.anchors))
     assert [e.edits for e in ended.events] == [e.edits for e in chain.events]
+
+
+def test_plans_of_five_events_are_asked_for_in_the_prompts(tmp_path: Path, evaluate_command) -> None:
+    wanted = event_settings(5, tmp_path, {})
+    prompts = PromptSet.read(wanted["reasoner.prompts"])
+    asked = prompts.instructions("decompose", max_events=wanted["reasoner.max_events"])
+    assert "Exactly 5 events." in asked
+    assert "usually two to four" not in asked
+    assert "exactly 5." in prompts.instructions("scenes", max_events=5)
+    assert prompts.texts["parse"] == PromptSet.read(None).texts["parse"]
+    with pytest.raises(PhysPlanError, match="1 to 7"):
+        event_settings(8, tmp_path, {})
+    with pytest.raises(PhysPlanError, match="leave out --set reasoner"):
+        event_settings(5, tmp_path, {"reasoner.max_events": 3})
+    command = ("phygenbench", "--data", tmp_path, "--first-frames", tmp_path, "--videos", tmp_path / "v")
+    (tmp_path / "prompts.json").write_text(json.dumps([{"caption": PROMPT}]))
+    ice_on_a_tray().save(tmp_path / "first_frame_1.png")
+    code, _, err = evaluate_command(*command, "--generate", "sandbox", "--method", "base", "--events", 5)
+    assert code == 2
+    assert "asks no model" in err
+    assert "Traceback" not in err

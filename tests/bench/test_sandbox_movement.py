@@ -8,7 +8,7 @@ import pytest
 from physplan.errors import PhysPlanError
 from physplan_bench.sandbox import subsets
 from physplan_bench.sandbox.movement import between, centroid_errors, hides, movers, place, true_tracks
-from physplan_bench.sandbox.subsets import chosen_scenes, crowded, half_hidden, moving
+from physplan_bench.sandbox.subsets import SUBSETS, chosen_scenes, crowded, half_hidden, moving
 from physplan_sandbox.truth import true_chain
 from physplan_sandbox.world.phenomena import scene
 from physplan_sandbox.world.render import Clip
@@ -99,6 +99,19 @@ def test_the_rules_look_at_the_truth() -> None:
     assert movers(true_chain(falls)) == ("ball#2",)
     assert not moving(glows)
     assert crowded(falls) == (len(falls.things) >= subsets.CROWD_SIZE)
+
+
+def test_a_subset_of_a_term_has_plans_that_select_it() -> None:
+    lamp, filter_ = (scene("train", 1, phenomenon=name) for name in ("lamp", "filter"))
+    assert not SUBSETS["depth-term"](lamp)
+    assert SUBSETS["depth-term"](filter_)
+    assert SUBSETS["appearance-term"](lamp)
+    assert not SUBSETS["extent-term"](lamp)
+
+
+def test_a_vessel_is_not_half_hidden_by_what_it_holds() -> None:
+    assert half_hidden(scene("validation", 557, phenomenon="behind", variant="twins"))
+    assert not half_hidden(scene("validation", 571, phenomenon="cascade", variant="cloth"))
 
 
 def test_a_subset_is_the_first_scenes_that_the_rule_holds_for() -> None:

@@ -204,6 +204,8 @@ def test_a_study_sums_up_shares_with_intervals_over_scenes(tmp_path):
     beside = rows["base"]["beside_proposed"]
     assert beside["plausible"]["value"] == beside["plausible_and_preserved"]["value"] == -50.0
     assert (beside["won"], beside["lost"], beside["same"]) == (0, 2, 2)
+    assert rows["base"]["rest_changed"]["value"] == pytest.approx(0, abs=1)  # the truth leaves it alone
+    assert beside["rest_changed"]["value"] == 0.0
     assert rows["guided_sketch"]["physics_iq"]["value"] > 90
     assert rows["base"]["domains"] == {"optics": 50.0}
     assert rows["base"]["attempts"]["value"] == 1.5

@@ -12,10 +12,12 @@ from physplan.guidance import GuidanceConfig
 from physplan.perception import Evidence, KeyframeEvidence
 from physplan.sketch import Sketch
 from physplan_bench.sandbox.wrong_sketch import (
+    ARMS,
     SPOILT,
     WRONG,
     Task,
     arm_config,
+    effective,
     error,
     mended,
     share_wrong,
@@ -116,12 +118,19 @@ def test_a_share_has_its_exact_interval() -> None:
     assert mended_cell(3, 4) == "75 [19, 99] of 4"
 
 
-def test_arms_leave_out_the_matching_term_or_all_others() -> None:
+def test_every_term_has_an_arm_that_leaves_it_out() -> None:
     config = GuidanceConfig()
-    assert arm_config(config, "without", "extent").measure.without == {Term.EXTENT}
-    assert arm_config(config, "only", "extent").measure.without == set(Term) - {Term.EXTENT}
-    assert arm_config(config, "all", "extent") == config
-    assert not any(arm_config(config, "none", "extent").schedule.repeats)
+    left_out = {arm: arm_config(config, arm).measure.without for arm in ARMS[2:]}
+    assert left_out == {f"without {term}": {Term(term)} for term in WRONG}
+    assert arm_config(config, "all") == config
+    assert not any(arm_config(config, "none").schedule.repeats)
+
+
+def test_a_term_that_no_event_selects_needs_no_video_of_its_own() -> None:
+    chain = true_chain(scene("train", 0, phenomenon="drop", variant="table"))
+    assert [effective(arm, chain) for arm in ARMS] == [
+        *("none", "all", "without position", "all", "all", "without count", "all")
+    ]
 
 
 def test_what_is_not_found_is_not_mended() -> None:

@@ -1,14 +1,23 @@
-"""Scenes in which a part of the method has work to do, by rules that look at the truth and at no video."""
+"""Scenes in which a part of the method has work to do, by rules that look at the truth and at no video that
+a model made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import count, islice
 
 from physplan.errors import PhysPlanError
 from physplan.graph import Term
 from physplan.guidance.paper.selection import select_terms
+from physplan.pipeline.config import Config
+from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.defaults import with_defaults
+from physplan.sketch import make_sketch
+from physplan_bench.sandbox.arms import EDITOR_LEVEL
 from physplan_bench.sandbox.movement import hides, movers
+from physplan_bench.sandbox.scenes import Setting
+from physplan_sandbox.outcome import judge
 from physplan_sandbox.truth import object_ids, true_chain
 from physplan_sandbox.world.phenomena import scene
 from physplan_sandbox.world.scene import Scene
@@ -61,12 +70,27 @@ def half_hidden(shown: Scene) -> bool:
     return False
 
 
+def hard_to_draw(shown: Scene) -> bool:
+    """The sketch by itself, as the editor's usual keyframes give it, ends in another outcome, or says that it
+    could not draw something: what a video made from it has to mend."""
+    here = Setting(scene=shown, config=_preset())
+    sketch = make_sketch(*here.drawn(EDITOR_LEVEL))
+    frames = sketch.frames.permute(0, 2, 3, 1).numpy()
+    return bool(sketch.notes) or not judge(shown, frames).plausible
+
+
+@cache
+def _preset() -> Config:
+    return with_defaults(load_config("sandbox"))
+
+
 SUBSETS: Mapping[str, Callable[[Scene], bool]] = {
     "all": lambda shown: True,
     "crowded": crowded,
     "moving": moving,
     "hiding": hiding,
     "half-hidden": half_hidden,
+    "hard-to-draw": hard_to_draw,
     **{f"{term.value}-term": selecting(term) for term in Term if term is not Term.COUNT},
 }
 

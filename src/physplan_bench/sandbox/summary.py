@@ -28,6 +28,8 @@ def row(
     reference = groups.get(Arm(name=PROPOSED, level=arm.level).label)
     if reference and arm.name != PROPOSED:
         found["beside_proposed"] = beside(groups[arm.label], reference)
+    if arm.whole != arm and (whole := groups.get(arm.whole.label)):
+        found["beside_whole"] = beside(groups[arm.label], whole)
     return found
 
 
@@ -57,6 +59,7 @@ def figures(group: Sequence[Measured]) -> dict[str, Any]:
         ),
         "physics_iq": asdict(score_interval(pairs, [str(s) for s in scenes], PhysicsIQConfig())),
         "centroid_error": mean_known([r["centroid_error"] for r in results], scenes),
+        "rest_changed": mean_known([rest_changed(r) for r in results], scenes),
         "verdict_holds": share([r["verdict"] == "holds" for r in results]),
         "attempts": asdict(cluster_bootstrap(np.array([float(r["attempts"]) for r in results]), scenes)),
         "seconds": float(np.median([r["seconds"] for r in results])),
@@ -67,8 +70,14 @@ def figures(group: Sequence[Measured]) -> dict[str, Any]:
     }
 
 
+def rest_changed(result: Mapping[str, Any]) -> float | None:
+    """By how much of the range of brightness the pixels of what should stay have changed, on average over
+    these objects; None where every object acts."""
+    return float(np.mean(list(result["changes"].values()))) if result["changes"] else None
+
+
 def mean_known(values: Sequence[float | None], scenes: Sequence[int]) -> dict[str, float] | None:
-    """Over the videos of scenes in which something moves, in per cent of the frame."""
+    """Over the videos that have a value, in per cent."""
     known = [(100.0 * value, at) for value, at in zip(values, scenes, strict=True) if value is not None]
     return (
         asdict(cluster_bootstrap(np.array([v for v, _ in known]), [s for _, s in known])) if known else None
@@ -138,10 +147,24 @@ def beside(group: Sequence[Measured], reference: Sequence[Measured]) -> dict[str
     return {
         "plausible": less("plausible"),
         "plausible_and_preserved": less("plausible", "preserved"),
+        "rest_changed": rest_beside(group, reference),
         "won": int((change > 0).sum()),
         "lost": int((change < 0).sum()),
         "same": sum(_seen(a) == _seen(b) for (_, a), (_, b) in zip(group, reference, strict=True)),
     }
+
+
+def rest_beside(group: Sequence[Measured], reference: Sequence[Measured]) -> dict[str, float] | None:
+    """How much more of the rest has changed than in the reference, in per cent, pair by pair."""
+    pairs = [
+        (case["scene"], 100 * here, 100 * there)
+        for (case, result), (_, other) in zip(group, reference, strict=True)
+        if (here := rest_changed(result)) is not None and (there := rest_changed(other)) is not None
+    ]
+    if not pairs:
+        return None
+    scenes, ours, theirs = zip(*pairs, strict=True)
+    return asdict(paired_difference(np.array(ours), np.array(theirs), scenes))
 
 
 def _seen(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ SHARES = {
 SHOWN = {**SHARES, "physics_iq": "Physics-IQ"}
 LOOKS: Mapping[str, tuple[str, int, Best]] = {  # title, digits, which value stands out
     "centroid_error": ("Centroid %", 1, "min"),
+    "rest_changed": ("Rest changed %", 1, "min"),
     "frechet.encoder": ("Frechet", 0, "min"),
     "frechet.sight": ("by segmenter", 0, "min"),
     "flicker": ("Flicker %", 0, None),
@@ -30,7 +31,8 @@ LOOKS: Mapping[str, tuple[str, int, Best]] = {  # title, digits, which value sta
 NOTE = (
     "95 % intervals over scenes (bootstrap; Frechet: jackknife). Less guided_sketch: plausible, pair by pair"
     " at the same level; won and lost: videos plausible here and not there, and the other way round."
-    " Centroid: distance of moving objects to the truth between anchors, % of the frame. Frechet: clip"
+    " Centroid: distance of moving objects to the truth between anchors, % of the frame. Rest changed: mean"
+    " change of the pixels of what should stay, % of the range. Frechet: clip"
     " features to true videos, 100 is as far as these vary, by the encoder and by the segmenter."
     " Flicker, edges: % of the truth's. s: median time of one video."
 )
@@ -80,9 +82,9 @@ def title_of(about: Mapping[str, Any]) -> str:
 
 def _looks(row: Mapping[str, Any]) -> tuple[Interval | float | None, ...]:
     """Movement and realism; the small figures without their intervals, which are in the JSON."""
-    error, distances = row["centroid_error"], row["frechet"]
+    distances = row["frechet"]
     return (
-        error and Interval(**error),
+        *(row[key] and Interval(**row[key]) for key in ("centroid_error", "rest_changed")),
         *(distances.get(network) and Interval(**distances[network]) for network in ("encoder", "sight")),
         row["flicker"]["value"],
         row["edges"]["value"],

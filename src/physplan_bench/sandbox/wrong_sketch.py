@@ -20,7 +20,7 @@ from torch import Tensor
 from physplan.graph import EventChain, Term
 from physplan.guidance import GuidanceConfig
 from physplan.guidance.extensions.selection import chosen_terms
-from physplan.guidance.paper.selection import TermSpec
+from physplan.guidance.paper.selection import TermSpec, select_terms
 from physplan.guidance.schedule import Schedule
 from physplan.perception import Evidence, KeyframeEvidence
 from physplan.pictures import to_picture
@@ -39,7 +39,6 @@ LEAST, MOST = 0.005, 0.12  # share of the picture that the object covers
 SAME_MASK_IOU = 0.5  # of an object's masks before and after, where only its look changes
 MIN_OVERLAP_PIXELS = 12  # pixels in which the drawing order shows
 MENDED_SHARE = 0.5
-ARMS = ("none", "all", "without", "only")
 # What a spoilt sketch is off by at least; below, the sketch has not taken the error over.
 SPOILT: Mapping[str, float] = {
     Term.POSITION.value: FAR / 2,
@@ -196,12 +195,22 @@ def _wrong(frame: KeyframeEvidence, first: KeyframeEvidence, task: Task) -> Keyf
     return replace(frame, image=image, masks=masks)
 
 
-def arm_config(config: GuidanceConfig, arm: str, term: str) -> GuidanceConfig:
-    """All terms, all but the matching one, the matching one alone, or none."""
+WITHOUT = "without {}"
+ARMS = ("none", "all", *(WITHOUT.format(term) for term in WRONG))
+
+
+def arm_config(config: GuidanceConfig, arm: str) -> GuidanceConfig:
+    """No guidance, all terms, or all but one."""
     if arm == "none":
         return replace(config, schedule=Schedule.unguided(), keep=False)
-    left_out: set[Term] = {"all": set[Term](), "without": {Term(term)}, "only": set(Term) - {Term(term)}}[arm]
+    left_out = {Term(term) for term in WRONG if arm == WITHOUT.format(term)}
     return replace(config, measure=replace(config.measure, without=frozenset(left_out)))
+
+
+def effective(arm: str, chain: EventChain) -> str:
+    """A term that no event selects is missed by nobody: its arm has the video of all terms."""
+    selected = {spec.name for i in range(len(chain.events)) for spec in select_terms(chain, i)}
+    return "all" if arm in {WITHOUT.format(term) for term in set(WRONG) - selected} else arm
 
 
 def error(
@@ -262,14 +271,15 @@ def measure_task(
     found = {"sketch": off(sketch.frames)}
     if not spoilt(found, task.term):
         return found
-    for arm in arms:
-        guide = Guide(chain=chain, evidence=right, config=arm_config(config, arm, task.term))
+    for arm in dict.fromkeys(effective(arm, chain) for arm in arms):
+        guide = Guide(chain=chain, evidence=right, config=arm_config(config, arm))
         made = make_latents(
             here.config, here.backends, here.picture, here.scene.prompt,
             seed=0, guided_by=guide, sketch=sketch,
         )  # fmt: skip
         with torch.no_grad():
             found[arm] = off(here.backends.video.decode(made.latents, made.layout))
+    found |= {arm: found[same] for arm in arms if (same := effective(arm, chain)) != arm}
     return found
 
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,9 @@ def add_generation(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--budget", type=float, metavar="USD", help="make no call with which all together could exceed it"
     )
+    group.add_argument(
+        "--events", type=int, metavar="K", help="plans of K events, as for the cost of K = 5 and 7"
+    )
     group.add_argument("--size", metavar="HxW", help="the size of the model's frames, such as 480x720")
     group.add_argument("--fit", default="stretch", choices=("stretch", "letterbox"))
     group.add_argument("--fps", type=float, metavar="N", help="resample the videos to N frames a second")
@@ -179,13 +183,16 @@ def chosen_generator(
     size = read_size(args.size)
     if ":" not in args.generate:
         from physplan.pipeline.config_loading import read_assignments
+        from physplan_bench.event_count import event_settings, require_prompts
         from physplan_bench.preset_generator import use_preset
         from physplan_bench.shared_budget import total_settings
 
-        return use_preset(
+        changes = {**read_assignments(args.set), **total_settings(work, args.budget)}
+        events = {} if args.events is None else event_settings(args.events, work, changes)
+        make, config = use_preset(
             args.generate,
             method=args.method,
-            overrides={**read_assignments(args.set), **total_settings(work, args.budget)},
+            overrides={**changes, **events},
             seed=args.seed,
             size=size,
             fit=args.fit,
@@ -193,9 +200,13 @@ def chosen_generator(
             fps=args.fps,
             shared=shared,
         )
-    if args.method or args.set or args.budget is not None:
+        if events:
+            require_prompts(config.settings["reasoner.name"])
+        return make, replace(config, events=args.events)
+    if args.method or args.set or args.budget is not None or args.events is not None:
         raise PhysPlanError(
-            f"--method, --set and --budget are for presets, and {args.generate} is a model of your own."
+            f"--method, --set, --budget and --events are for presets, and {args.generate} is a model of your"
+            " own."
         )
     return load_generator(args.generate), GenerationConfig(
         generator=args.generate, seed=args.seed, size=size, fit=args.fit, seconds=seconds, fps=args.fps

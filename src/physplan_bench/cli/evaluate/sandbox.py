@@ -18,11 +18,13 @@ EXAMPLES = """\
   physplan evaluate sandbox --ablations --modes --workers 2 -o full.json     with (i) to (viii)
   physplan evaluate sandbox --methods guided_sketch no_depth --subset hiding      where depth has work to do
   physplan evaluate sandbox --methods physplan physplan.no_depth --subset depth-term --scenes 40
+  physplan evaluate sandbox --methods sketch guided_sketch --subset hard-to-draw --scenes 60
+  physplan evaluate sandbox --methods physplan physplan.no_regions physplan.no_keep --subset crowded
   physplan evaluate sandbox --levels 0 1 2 3 --plot curve.png                as the image editor gets worse
   physplan evaluate sandbox --split validation --methods guided_sketch --set guided_sketch.step_size=2
 """
 SUBSETS = (
-    *("all", "crowded", "moving", "hiding", "half-hidden"),
+    *("all", "crowded", "moving", "hiding", "half-hidden", "hard-to-draw"),
     *("appearance-term", "extent-term", "position-term", "depth-term"),
 )
 QUICK = {"scenes": 25, "seeds": 1}
@@ -46,7 +48,7 @@ def add_parser(subparsers: Any) -> None:
         default="all",
         choices=SUBSETS,
         help="only scenes with many things, with things that move, that hide each other, with a mover"
-        " that is half hidden at first, or whose plan selects a term",
+        " that is half hidden at first, whose sketch is wrong, or whose plan selects a term",
     )
     parser.add_argument(
         "--methods",
