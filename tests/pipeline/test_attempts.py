@@ -172,6 +172,19 @@ def test_the_words_for_the_video_model_are_rewritten_by_a_model_that_sees_the_pi
     assert len(asked[0].images) == 1
 
 
+@pytest.mark.parametrize(
+    ("writer", "words"), [("someone", "names no writer"), ("openai:x", "OPENAI_API_KEY")]
+)
+def test_a_writer_that_cannot_be_asked_is_refused_at_once(
+    writer: str, words: str, picture: Image.Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    pp = PhysPlan.from_preset("sandbox", **{"video.polish": writer})
+    with pytest.raises(PhysPlanError, match=words):
+        pp.generate(picture, PROMPT, output_dir=tmp_path / "run", **SHORT)
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("answer", ["no JSON", '{"words": 3}', json.dumps({"words": "a" * 2000}), "[" * 9999])
 def test_an_answer_that_is_no_sentence_leaves_the_words_as_they_are(answer: str) -> None:
     assert usable(answer) == ""
