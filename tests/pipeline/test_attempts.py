@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import html
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from PIL import Image
+from tests.pipeline import tiny_pipelines
 
 from physplan import PhysPlan
 from physplan.errors import PhysPlanError
+from physplan.graph import EventChain
 from physplan.pipeline import Result, RunEvent
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.run import Run
@@ -23,7 +26,7 @@ from physplan.verify.limits import Limits, answer
 from physplan.verify.verdict import EditFound, EventFound
 from physplan_models.reasoning.polish import usable
 from physplan_sandbox.world.phenomena import scene
-from physplan_testing.loopback import Answer, Asked, OpenAIServer
+from physplan_testing.loopback import Answer, Asked, GeminiServer, OpenAIServer
 
 SHORT: dict[str, Any] = {"method": "sketch", "num_inference_steps": 2}
 PROMPT = "the ball drops"
@@ -172,6 +175,19 @@ def test_the_words_for_the_video_model_are_rewritten_by_a_model_that_sees_the_pi
     assert len(asked[0].images) == 1
 
 
+@pytest.mark.parametrize(
+    ("writer", "words"), [("someone", "names no writer"), ("openai:x", "OPENAI_API_KEY")]
+)
+def test_a_writer_that_cannot_be_asked_is_refused_at_once(
+    writer: str, words: str, picture: Image.Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    pp = PhysPlan.from_preset("sandbox", **{"video.polish": writer})
+    with pytest.raises(PhysPlanError, match=words):
+        pp.generate(picture, PROMPT, output_dir=tmp_path / "run", **SHORT)
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("answer", ["no JSON", '{"words": 3}', json.dumps({"words": "a" * 2000}), "[" * 9999])
 def test_an_answer_that_is_no_sentence_leaves_the_words_as_they_are(answer: str) -> None:
     assert usable(answer) == ""
@@ -179,7 +195,7 @@ def test_an_answer_that_is_no_sentence_leaves_the_words_as_they_are(answer: str)
 
 def event(value: float | None) -> EventFound:
     edit = EditFound(
-        edit="Link(table#1, on, ball#2)", objects=("ball#2",), value=value, frame=9, verdict="fails"
+        edit="Link(table#1, containment, ball#2)", objects=("ball#2",), value=value, frame=9, verdict="fails"
     )
     return EventFound(event=1, anchor=9, verdict="fails", value=value or 0.0, stray=0.0, edits=(edit,))
 
@@ -239,3 +255,28 @@ def test_attempts_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(PhysPlanError, match=words):
         pp.generate(picture, PROMPT, **given)
+
+
+def test_a_model_that_plans_is_shown_its_plan_with_what_was_not_seen_of_it_once(
+    models: Path, gemini: GeminiServer, ice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judge(run: Run, chain: EventChain, *rest: object) -> Checked:
+        events = tuple(replace(event(0.1), event=n) for n in range(1, len(chain.events) + 1))
+        found = {"events": events, "bystanders": (), "motion": {}}
+        return Verdict(verdict="fails", score=0.1, compared_with="keyframes", **found)
+
+    monkeypatch.setattr("physplan.pipeline.stage_runner.check_video", judge)
+    pp = PhysPlan.from_preset(tiny_pipelines.paper(models, gemini.url))
+    result = pp.generate(ice, tiny_pipelines.PROMPT, method="sketch", attempts=5, output_dir=tmp_path / "run")
+    kinds = [[one.kind for one in attempt.changed] for attempt in result.attempts]
+    later = kinds[kinds.index(["clock", "words"]) :]
+    assert later[:2] == [["clock", "words"], ["plan"]]
+    assert all(kind == ["seed"] for kind in later[2:])
+    told = [asked.text for asked in gemini.asked if "a video was made from this plan" in asked.text]
+    assert len(told) == 1
+    number = kinds.index(["clock", "words"]) + 1
+    words = load_config(tmp_path / "run" / "attempts" / f"change{number}" / "config.yaml").video.words
+    assert words.startswith("It is clearly seen that the ball is in the table")
+    # one ledger for all of it: what attempts draw and ask is in the run's own
+    assert not list((tmp_path / "run" / "attempts").glob("*/calls/ledger.jsonl"))
+    assert result.cost.calls.calls == len(gemini.asked)

@@ -25,6 +25,7 @@ from physplan_testing.loopback import GeminiServer
 from physplan_testing.video_servers import (
     SERVERS,
     GeminiVideoServer,
+    Job,
     OpenRouterServer,
     VideoServer,
     VllmOmniServer,
@@ -208,6 +209,28 @@ def test_a_job_that_never_ends_is_cancelled_at_the_time_limit(tmp_path: Path, pi
         assert server.submitted == 1
     (entry,) = entries(tmp_path / "b")
     assert (entry.outcome, entry.usd) == ("answered", pytest.approx(0.2))  # 2 s at the dearest price
+
+
+def test_a_chain_that_was_cut_off_in_the_middle_pays_each_of_its_videos_once(
+    tmp_path: Path, picture: Image.Image
+) -> None:
+    class SecondIsStuck(OpenRouterServer):
+        def state(self, job: Job) -> dict[str, Any]:
+            stuck = job.id == "video_2" and self.fault == "second"
+            return {"status": "in_progress"} if stuck else super().state(job)
+
+    with SecondIsStuck(fault="second") as server:
+        pp = served(server, "openrouter", **{"video.time_limit": 3.0})
+        with pytest.raises(PhysPlanError, match="fetches it later"):
+            pp.generate(picture, PROMPT, method="conditioned", output_dir=tmp_path / "run")
+        assert server.submitted == 2
+        server.fault = ""
+        result = pp.generate(picture, PROMPT, method="conditioned", output_dir=tmp_path / "run")
+        parts = len(result.plan.events) + int(result.plan.anchors[-1] < 16)
+        assert server.submitted == parts > 1
+    made = entries(tmp_path / "run")
+    assert [entry.outcome for entry in made] == ["answered"] * parts
+    assert sum(entry.usd for entry in made) == pytest.approx(0.2 * parts)
 
 
 def test_the_budget_holds_at_the_worst_price(tmp_path: Path, picture: Image.Image) -> None:

@@ -23,7 +23,11 @@ from typing import Any
 import pytest
 
 openai = pytest.importorskip("openai")
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:The Sora API")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(4_000),
+    pytest.mark.filterwarnings("ignore:The Sora API"),
+]
 TOKEN, PATIENCE = "a-token-of-the-test", 3_000.0
 PROMPT = "someone lets go of the ball"
 LITELLM = os.environ.get("PHYSPLAN_LITELLM") or shutil.which("litellm")
@@ -82,7 +86,7 @@ def until(found: Callable[[], bool], seconds: float = PATIENCE) -> None:
     deadline = time.monotonic() + seconds
     while not found():
         assert time.monotonic() < deadline
-        time.sleep(0.3)
+        time.sleep(1.0)
 
 
 def client(url: str, token: str) -> Any:

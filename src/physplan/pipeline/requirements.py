@@ -9,6 +9,7 @@ from typing import Any
 
 from physplan import machine
 from physplan.calls.cost_estimate import CallsOut
+from physplan.calls.named import connect_named
 from physplan.calls.providers import find_provider
 from physplan.errors import PhysPlanError
 from physplan.extras import install_command
@@ -114,6 +115,8 @@ def check_names(config: Config) -> None:
         check_losses(guidance)
     if config.editor.name in EDITORS.callers:
         EDITORS.load(config.editor.name).check_options(config.editor.options)
+    if config.video.polish and not config.runtime.offline:
+        connect_named(config.video.polish, None, what="writer", consent=config.runtime.allow_hosts)
 
 
 def check_prompt(run: Run, todo: list[layout.StageName]) -> None:

@@ -31,7 +31,7 @@ def polish(run: Run, told: str) -> str:
     gateway, model = connect_named(
         run.config.video.polish or "",
         run.calls,
-        what="model that rewrites words (video.polish)",
+        what="writer",
         consent=wanted.allow_hosts,
         budget=wanted.budget,
         total_budget=wanted.total_budget,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +158,7 @@ class Videos:
             "progress": 100 if job.state == "done" else 0,
             "created_at": int(job.asked),
             "seed": spec.seed,
-            **_measures(spec),
+            **_measures(spec.preset, json.dumps(settings_of(spec))),
         }
         progress = self.session.progress(job.run)
         if job.state == "running" and progress is not None:
@@ -179,8 +181,9 @@ def _settings(given: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, A
     return settings
 
 
-def _measures(spec: Spec) -> dict[str, Any]:
-    video = with_defaults(load_config(spec.preset, settings_of(spec))).video
+@lru_cache(maxsize=1_000)
+def _measures(preset: str, settings: str) -> dict[str, Any]:
+    video = with_defaults(load_config(preset, json.loads(settings))).video
     return {
         "size": f"{video.width}x{video.height}",
         "seconds": f"{video.clip.num_frames / video.clip.fps:g}",
