@@ -8,14 +8,20 @@ from pathlib import Path
 import torch
 from diffusers import (
     AutoencoderKL,
+    AutoencoderKLFlux2,
     AutoencoderKLQwenImage,
+    ChronoEditPipeline,
+    ChronoEditTransformer3DModel,
     DiffusionPipeline,
     FlowMatchEulerDiscreteScheduler,
+    Flux2KleinPipeline,
+    Flux2Transformer2DModel,
     FluxKontextPipeline,
     FluxTransformer2DModel,
     QwenImageEditPipeline,
     QwenImageEditPlusPipeline,
     QwenImageTransformer2DModel,
+    WanImageToVideoPipeline,
 )
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
@@ -27,6 +33,8 @@ from transformers import (
     Qwen2_5_VLConfig,
     Qwen2_5_VLForConditionalGeneration,
     Qwen2Tokenizer,
+    Qwen3Config,
+    Qwen3ForCausalLM,
     T5Config,
     T5EncoderModel,
     T5TokenizerFast,
@@ -34,6 +42,7 @@ from transformers import (
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from physplan_models.keyframes.diffusers import PictureProcessor
+from physplan_testing import tiny_models
 from tiny_perception import clip_tokenizer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:;'()#"
@@ -86,6 +95,64 @@ def flux_kontext(folder: Path) -> Path:
             axes_dims_rope=(4, 4, 8),
             guidance_embeds=True,
         ),
+    )
+    pipeline.save_pretrained(folder)
+    return folder
+
+
+def flux2_klein(folder: Path) -> Path:
+    torch.manual_seed(0)
+    tokenizer = qwen_tokenizer()
+    tokenizer.chat_template = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
+    tokenizer.pad_token = "<|im_end|>"
+    words = Qwen3Config(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=28,  # the words are what layers 9, 18 and 27 make of them
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        head_dim=8,
+    )
+    vae = AutoencoderKLFlux2(
+        block_out_channels=(4, 4),
+        down_block_types=("DownEncoderBlock2D",) * 2,
+        up_block_types=("UpDecoderBlock2D",) * 2,
+        layers_per_block=1,
+        norm_num_groups=1,
+        latent_channels=2,
+    )
+    pipeline = Flux2KleinPipeline(
+        scheduler=FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True),
+        vae=vae,
+        text_encoder=Qwen3ForCausalLM(words),
+        tokenizer=tokenizer,
+        transformer=Flux2Transformer2DModel(
+            in_channels=8,
+            num_layers=1,
+            num_single_layers=1,
+            attention_head_dim=16,
+            num_attention_heads=2,
+            joint_attention_dim=3 * 16,
+            timestep_guidance_channels=16,
+            axes_dims_rope=(4, 4, 4, 4),
+            guidance_embeds=False,
+        ),
+        is_distilled=True,
+    )
+    pipeline.save_pretrained(folder)
+    return folder
+
+
+def chronoedit(folder: Path) -> Path:
+    """Wan 2.1's parts with a transformer of its own."""
+    wan = WanImageToVideoPipeline.from_pretrained(tiny_models.build("wan", folder.with_name("chrono-wan")))
+    torch.manual_seed(0)
+    known = ChronoEditTransformer3DModel.__init__.__wrapped__.__code__.co_varnames
+    settings = {name: value for name, value in wan.transformer.config.items() if name in known}
+    parts = ("tokenizer", "text_encoder", "image_encoder", "image_processor", "vae", "scheduler")
+    pipeline = ChronoEditPipeline(
+        transformer=ChronoEditTransformer3DModel(**settings), **{name: getattr(wan, name) for name in parts}
     )
     pipeline.save_pretrained(folder)
     return folder

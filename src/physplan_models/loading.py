@@ -21,6 +21,7 @@ from physplan_models.back_ends import check_compiled
 from physplan_models.encoders import Encoders
 from physplan_models.families import family_of
 from physplan_models.families.family import Family
+from physplan_models.loras import add_loras
 from physplan_models.published import Networks
 from physplan_models.single_files import load_network, shape_of
 from physplan_models.sources import DENOISERS, find_folder, is_present, read_index
@@ -48,6 +49,7 @@ class LoadOptions:
     revision: str | None = None  # of a hub id; presets pin one
     local_files_only: bool = False
     files: Mapping[str, Path] = field(default_factory=dict, hash=False)  # component -> a single file
+    loras: Mapping[str, float] = field(default_factory=dict, hash=False)  # files with weights: loras.py
     networks: Networks = field(default_factory=dict, hash=False)  # the shapes of what comes from `files`
 
 
@@ -86,6 +88,7 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
             f"The {family.name} model in {folder} does not load ({reason}): fetch it again."
         ) from error
     _complete(pipe, folder)
+    add_loras(pipe, options.loras)
     place = torch.device("cpu") if options.encoders_on_cpu else device
     slots = Encoders(
         pipe, folder, encoders, dtype=dtype, device=place, keep=options.keep_encoders, files=options.files

@@ -98,13 +98,18 @@ class TinyDecoder(nn.Module):
         return found
 
     @property
+    def entry(self) -> nn.Conv2d:
+        layer = self.decoder[1]
+        assert isinstance(layer, nn.Conv2d)
+        return layer
+
+    @property
     def channels(self) -> int:
-        return int(self.decoder[1].in_channels)  # type: ignore[arg-type]
+        return self.entry.in_channels
 
     def forward(self, latents: Tensor) -> Tensor:
-        dtype = self.decoder[1].weight.dtype
-        found = self.decoder(latents[0].transpose(0, 1).to(dtype)).float()
-        return F.pixel_shuffle(found, self.patch)[self.ratio - 1 :]  # type: ignore[no-any-return]
+        found: Tensor = self.decoder(latents[0].transpose(0, 1).to(self.entry.weight.dtype))
+        return F.pixel_shuffle(found.float(), self.patch)[self.ratio - 1 :]
 
 
 class TinyPreviews:
@@ -116,7 +121,7 @@ class TinyPreviews:
     def decode_window(self, latents: Tensor, window: Window) -> Tensor:
         """The window's frame [3, H, W]; latents behind its own are not looked at."""
         needed = 1 - (-window.index // self.network.ratio)
-        frames = self.network(latents[:, :, :needed])
+        frames: Tensor = self.network(latents[:, :, :needed])
         return frames[window.index - 1 - self.network.ratio * (needed - 1)]
 
     def shown(self, on_step: Callable[..., Any], layout: FrameLayout, path: Path) -> OnStep:

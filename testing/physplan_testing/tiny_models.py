@@ -84,6 +84,11 @@ def wan_vace(folder: Path) -> None:
     _wan_vace().save_pretrained(folder)
 
 
+def wan22_vace(folder: Path) -> None:
+    """2.2: two denoisers."""
+    _wan_vace(boundary_ratio=0.6).save_pretrained(folder)
+
+
 def ltx(folder: Path) -> None:
     _ltx().save_pretrained(folder)
 
@@ -118,7 +123,9 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     for b in (cogvideox, cogvideox15, wan, wan22, wan22_5b, ltx, ltx2, hunyuan15, hunyuan15_meanflow, svd)
 }
 NAMES = tuple(BUILDERS)
-KEYFRAMED: dict[str, Callable[[Path], None]] = {b.__name__: b for b in (wan_flf, wan_vace, ltx095)}
+KEYFRAMED: dict[str, Callable[[Path], None]] = {
+    b.__name__: b for b in (wan_flf, wan_vace, wan22_vace, ltx095)
+}
 
 
 def build(name: str, folder: Path) -> Path:
@@ -273,7 +280,20 @@ def _wan(
     )
 
 
-def _wan_vace() -> WanVACEPipeline:
+def _wan_vace(boundary_ratio: float | None = None) -> WanVACEPipeline:
+    pipe = _wan()
+    return WanVACEPipeline(
+        tokenizer=pipe.tokenizer,
+        text_encoder=pipe.text_encoder,
+        vae=pipe.vae,
+        scheduler=pipe.scheduler,
+        transformer=_vace_transformer(),
+        transformer_2=None if boundary_ratio is None else _vace_transformer(),
+        boundary_ratio=boundary_ratio,
+    )
+
+
+def _vace_transformer() -> WanVACETransformer3DModel:
     transformer = WanVACETransformer3DModel(
         patch_size=(1, 2, 2),
         num_attention_heads=2,
@@ -292,14 +312,7 @@ def _wan_vace() -> WanVACEPipeline:
     )
     for weight in transformer.vace_blocks.parameters():
         torch.nn.init.normal_(weight, std=0.3)  # the library starts them at zero: they would do nothing
-    pipe = _wan()
-    return WanVACEPipeline(
-        tokenizer=pipe.tokenizer,
-        text_encoder=pipe.text_encoder,
-        vae=pipe.vae,
-        scheduler=pipe.scheduler,
-        transformer=transformer,
-    )
+    return transformer
 
 
 def _ltx() -> LTXImageToVideoPipeline:

@@ -1,4 +1,4 @@
-"""Open image-editing pipelines of diffusers, on this machine: FLUX.1 Kontext and Qwen-Image-Edit."""
+"""Open image-editing pipelines of diffusers, on this machine: FLUX, Qwen-Image-Edit, ChronoEdit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 import torch
 from diffusers import (
+    ChronoEditPipeline,
     DiffusionPipeline,
+    Flux2KleinPipeline,
     FluxKontextPipeline,
     QwenImageEditPipeline,
     QwenImageEditPlusPipeline,
@@ -89,7 +91,7 @@ class DiffusersEditor:
 
     def edit(self, request: EditRequest) -> Image.Image:
         width, height = size_of_area(request.image.size, self.area, 16)
-        drawn = self.pipeline(
+        drawn = self.drawn(
             image=request.image,
             prompt=request.instruction,
             width=width,
@@ -97,9 +99,14 @@ class DiffusersEditor:
             # On the CPU, so that a seed means the same on every machine.
             generator=torch.Generator("cpu").manual_seed(request.seed),
             **self.options,
-        ).images[0]
+        )
         # Pipelines stretch pictures to whole patches: stretch them back.
         return cut_out(drawn, (0, 0, 1, 1), request.image.size)
+
+    def drawn(self, **asked: Any) -> Image.Image:
+        """The pipeline's picture."""
+        picture: Image.Image = self.pipeline(**asked).images[0]
+        return picture
 
 
 class FluxKontextEditor(DiffusersEditor):
@@ -124,6 +131,34 @@ class FluxKontextEditor(DiffusersEditor):
         from physplan_models.keyframes.flux_memory import kontext_memory
 
         return kontext_memory(options)
+
+
+class Flux2KleinEditor(DiffusersEditor):
+    """FLUX.2 klein: four steps, weights under Apache-2.0; the picture is an input beside the noise."""
+
+    pipeline_class = Flux2KleinPipeline
+    source = "black-forest-labs/FLUX.2-klein-4B"
+    defaults: ClassVar[Mapping[str, Any]] = {"num_inference_steps": 4, "guidance_scale": 1.0}
+
+
+class ChronoEditor(DiffusersEditor):
+    """ChronoEdit draws an edit as a video of five frames from the picture to the edited one.
+
+    With `enable_temporal_reasoning` it draws `num_frames` on the way for the first
+    `num_temporal_reasoning_steps` steps, and lets go of them.
+    """
+
+    pipeline_class = ChronoEditPipeline
+    source = "nvidia/ChronoEdit-14B-Diffusers"
+    defaults: ClassVar[Mapping[str, Any]] = {"num_inference_steps": 50, "guidance_scale": 5.0}
+
+    def drawn(self, **asked: Any) -> Image.Image:
+        return self.way(**asked)[-1]
+
+    def way(self, **asked: Any) -> list[Image.Image]:
+        """All frames that were drawn, the edited picture last."""
+        frames: list[Image.Image] = self.pipeline(**asked, output_type="pil").frames[0]
+        return frames
 
 
 class PictureProcessor(Qwen2VLProcessor):  # type: ignore[misc]

@@ -6,10 +6,16 @@ from physplan.errors import PhysPlanError
 from physplan.registry import did_you_mean
 from physplan_models.published.cogvideox import COGVIDEOX1_5_5B, COGVIDEOX_5B
 from physplan_models.published.hunyuan15 import HUNYUAN_1_5
-from physplan_models.published.ltx import LTX, LTX_0_9_5, LTX_2
+from physplan_models.published.ltx import LTX, LTX_0_9_5, LTX_2, LTX_2_3
 from physplan_models.published.model import Networks, PublishedModel
 from physplan_models.published.svd import SVD_XT
-from physplan_models.published.wan import WAN2_1_14B, WAN2_1_VACE_1_3B, WAN2_2_5B, WAN2_2_A14B
+from physplan_models.published.wan import (
+    WAN2_1_14B,
+    WAN2_1_VACE_1_3B,
+    WAN2_2_5B,
+    WAN2_2_A14B,
+    WAN2_2_VACE_A14B,
+)
 
 PUBLISHED: dict[str, PublishedModel] = {
     model.name: model
@@ -20,9 +26,11 @@ PUBLISHED: dict[str, PublishedModel] = {
         WAN2_2_A14B,
         WAN2_2_5B,
         WAN2_1_VACE_1_3B,
+        WAN2_2_VACE_A14B,
         LTX,
         LTX_0_9_5,
         LTX_2,
+        LTX_2_3,
         HUNYUAN_1_5,
         SVD_XT,
     )

@@ -80,3 +80,35 @@ LTX_2 = PublishedModel(
     encoder_parameters=13.6,
     keyframes="any",
 )
+
+LTX_2_3 = PublishedModel(
+    name="ltx-2.3",
+    repo="dg845/LTX-2.3-Diffusers",
+    revision="main",
+    height=512,
+    width=768,
+    num_frames=121,
+    fps=24,
+    num_inference_steps=30,
+    guidance_scale=4.0,
+    pipeline="LTX2ImageToVideoPipeline",
+    networks={
+        "transformer": (
+            "LTX2VideoTransformer3DModel",
+            {
+                "rope_type": "split",
+                "gated_attn": True,
+                "cross_attn_mod": True,
+                "audio_gated_attn": True,
+                "audio_cross_attn_mod": True,
+                "use_prompt_embeddings": False,
+            },
+        ),
+        "vae": (
+            "AutoencoderKLLTX2Video",
+            {"spatial_compression_ratio": 32, "temporal_compression_ratio": 8},
+        ),
+    },
+    encoder_parameters=13.6,
+    keyframes="any",
+)

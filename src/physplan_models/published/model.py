@@ -19,6 +19,7 @@ from physplan.video.known import KnownVideoModel, no_keyframes
 from physplan_models import attention
 from physplan_models.back_ends import check_compiled, check_rest, lacking
 from physplan_models.estimates import estimates
+from physplan_models.loras import file_of
 
 if TYPE_CHECKING:
     from physplan.pipeline.config import RuntimeConfig, VideoConfig
@@ -79,6 +80,10 @@ class PublishedModel(KnownVideoModel):
             super().check_hints(video)
 
     def check_held(self, video: VideoConfig, runtime: RuntimeConfig, *, differentiated: bool) -> None:
+        if video.loras and video.quantisation not in (None, "fp8-storage"):
+            raise PhysPlanError(
+                f"LoRAs are added to whole weights: leave out video.loras or {video.quantisation}."
+            )
         if video.quantisation is not None:
             check_rest(video.quantisation, runtime.offload)
         if runtime.compile:
@@ -87,6 +92,9 @@ class PublishedModel(KnownVideoModel):
             attention.check_gradients(video.attention)
 
     def lacking(self, video: VideoConfig, runtime: RuntimeConfig) -> Iterator[tuple[str, str]]:
+        for name in (*map(file_of, video.loras), video.files.tiny_decoder):
+            if name is not None and not Path(name).is_file():
+                yield f"the file {name}", "give the path of a .safetensors file"
         if video.quantisation is not None:
             yield from lacking(video.quantisation, device=runtime.device)
         if video.attention is not None:
@@ -119,7 +127,7 @@ class PublishedModel(KnownVideoModel):
             revision=video.revision,
             local_files_only=runtime.local_files_only,
             files={name: Path(file) for name, file in files.items() if file is not None},
-            loras={Path(file): weight for file, weight in video.loras.items()},
+            loras=video.loras,
             networks=self.networks,
         )
         model = load_video_model(video.source or self.repo, options)

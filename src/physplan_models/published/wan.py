@@ -81,6 +81,37 @@ WAN2_2_5B = PublishedModel(
     settings={"expand_timesteps": True},
 )
 
+WAN2_2_VACE_A14B = PublishedModel(
+    name="wan2.2-vace-a14b",
+    repo="linoyts/Wan2.2-VACE-Fun-14B-diffusers",
+    revision="main",
+    height=480,
+    width=832,
+    num_frames=81,
+    fps=16,
+    num_inference_steps=40,
+    guidance_scale=5.0,
+    pipeline="WanVACEPipeline",
+    networks=dict.fromkeys(
+        ("transformer", "transformer_2"),
+        (
+            "WanVACETransformer3DModel",
+            {
+                "num_attention_heads": 40,
+                "num_layers": 40,
+                "ffn_dim": 13824,
+                "in_channels": 16,
+                "vace_layers": list(range(0, 40, 5)),
+                "vace_in_channels": 96,
+            },
+        ),
+    )
+    | {"vae": ("AutoencoderKLWan", {})},
+    encoder_parameters=5.7,
+    settings={"boundary_ratio": 0.875},
+    keyframes="any",
+)
+
 WAN2_1_VACE_1_3B = PublishedModel(
     name="wan2.1-vace-1.3b",
     repo="Wan-AI/Wan2.1-VACE-1.3B-diffusers",

@@ -26,6 +26,7 @@ PIPELINES = {
     "ltx095": diffusers.LTXConditionPipeline,
     "ltx2": diffusers.LTX2ConditionPipeline,
     "wan_vace": diffusers.WanVACEPipeline,
+    "wan22_vace": diffusers.WanVACEPipeline,
     "wan_flf": diffusers.WanImageToVideoPipeline,
     "wan22": diffusers.WanImageToVideoPipeline,
 }
@@ -74,7 +75,7 @@ def theirs(folder: Path, name: str, scale: float, strength: float = 1.0, **more:
         off |= {f"audio_{name}": value for name, value in off.items()} | {"audio_guidance_scale": None}
         made = pipe(conditions=conditions, use_cross_timestep=False, **off, **common).frames
         latents = pipe._normalize_latents(made, pipe.vae.latents_mean, pipe.vae.latents_std)
-    elif name == "wan_vace":
+    elif name.endswith("vace"):
         grey, white, black = (
             Image.new(mode, (64, 32), value)  # type: ignore[arg-type]
             for mode, value in (("RGB", (128, 128, 128)), ("L", 255), ("L", 0))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from diffusers.pipelines.flux2.image_processor import Flux2ImageProcessor
 from diffusers.pipelines.qwenimage import pipeline_qwenimage_edit, pipeline_qwenimage_edit_plus
 from PIL import Image
 
@@ -22,6 +23,8 @@ from scenes import ColourSegmenter, row_depth
 Folders = Callable[[str], Path]
 NAMES = {
     "flux-kontext": "flux_kontext",
+    "flux2-klein": "flux2_klein",
+    "chronoedit": "chronoedit",
     "qwen-image-edit": "qwen_image_edit",
     "qwen-image-edit-plus": "qwen_image_edit_plus",
 }
@@ -35,10 +38,12 @@ def editor(
     options: dict[str, object] = {"num_inference_steps": 2}
     if request.param == "flux-kontext":
         options["_auto_resize"] = False
+    elif request.param == "flux2-klein":  # it takes none below 64 pixels a side
+        monkeypatch.setattr(Flux2ImageProcessor, "check_image_input", staticmethod(lambda image: image))
     elif request.param == "qwen-image-edit-plus":
         monkeypatch.setattr(pipeline_qwenimage_edit_plus, "CONDITION_IMAGE_SIZE", 64 * 64)
         monkeypatch.setattr(pipeline_qwenimage_edit_plus, "VAE_IMAGE_SIZE", 64 * 64)
-    else:
+    elif request.param == "qwen-image-edit":
         real = pipeline_qwenimage_edit.calculate_dimensions
         monkeypatch.setattr(
             pipeline_qwenimage_edit, "calculate_dimensions", lambda area, ratio: real(64 * 64, ratio)
@@ -75,13 +80,16 @@ def test_the_instruction_and_the_picture_decide_the_drawing(
 
 def test_an_upright_picture_is_drawn_upright(editor: DiffusersEditor, request_: EditRequest) -> None:
     asked: list[tuple[int, int]] = []
-    real = editor.pipeline.image_processor.postprocess
+    processor, name = editor.pipeline.image_processor, "postprocess"
+    if hasattr(editor.pipeline, "video_processor"):  # ChronoEdit's other one is its picture encoder's
+        processor, name = editor.pipeline.video_processor, "postprocess_video"
+    real = getattr(processor, name)
 
     def spy(image: torch.Tensor, **options: object):
         asked.append(tuple(image.shape[-2:]))
         return real(image, **options)
 
-    editor.pipeline.image_processor.postprocess = spy
+    setattr(processor, name, spy)
     upright = request_.image.resize((96, 128))
     assert editor.edit(replace(request_, image=upright)).size == (96, 128)
     assert asked == [(64, 48)]
