@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+import math
+import textwrap
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -14,6 +16,7 @@ from physplan_bench.bootstrap import Interval
 Cell = float | int | str | Interval | None
 Best = Literal["max", "min"] | None
 REPORTED = "reported"
+WIDTH = 120  # of a table as text
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet computes
 
 
@@ -59,18 +62,39 @@ def render(table: Table, format: str = "text") -> str:
     return FORMATS[format](table)
 
 
-def _as_text(table: Table) -> str:
+def _as_text(table: Table, width: float = WIDTH) -> str:
+    """As many blocks of columns, one below the other, as it takes to stay within `width`."""
     grid = _grid(table, emphasis=lambda cell: f"{cell}*")
     widths = [max(len(line[i]) for line in grid) for i in range(len(grid[0]))]
-    lines = [
-        "  ".join(
-            [line[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True)]
-        )
-        for line in grid
-    ]
-    rule = "-" * max(map(len, lines))
-    parts = [table.title, rule, lines[0], rule, *lines[1:], rule]
-    return "\n".join([line.rstrip() for line in parts] + ([table.note] if table.note else [])) + "\n"
+    parts = _wrapped(table.title, width)
+    for columns in _blocks(widths, width):
+        lines = [
+            "  ".join([line[0].ljust(widths[0])] + [line[i].rjust(widths[i]) for i in columns])
+            for line in grid
+        ]
+        rule = "-" * max(map(len, lines))
+        parts += [rule, lines[0], rule, *lines[1:], rule]
+    return "\n".join([line.rstrip() for line in parts] + _wrapped(table.note, width)) + "\n"
+
+
+def _as_wide_text(table: Table) -> str:
+    return _as_text(table, math.inf)
+
+
+def _blocks(widths: Sequence[int], width: float) -> list[list[int]]:
+    """The columns after the first, in as many blocks as fit beside it; one at least in each."""
+    found: list[list[int]] = [[]]
+    for index in range(1, len(widths)):
+        if found[-1] and widths[0] + sum(2 + widths[i] for i in (*found[-1], index)) > width:
+            found.append([])
+        found[-1].append(index)
+    return found
+
+
+def _wrapped(text: str, width: float) -> list[str]:
+    if len(text) <= width:
+        return [text] if text else []
+    return textwrap.wrap(text, int(width), break_long_words=False, break_on_hyphens=False)
 
 
 def _as_markdown(table: Table) -> str:
@@ -191,6 +215,7 @@ def _escape(text: str) -> str:
 
 FORMATS: dict[str, Callable[[Table], str]] = {
     "text": _as_text,
+    "wide": _as_wide_text,
     "markdown": _as_markdown,
     "latex": _as_latex,
     "csv": _as_csv,

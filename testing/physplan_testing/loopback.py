@@ -64,12 +64,12 @@ Respond = Callable[[Asked], Answer | None]
 
 
 class Loopback:
-    """A server on a free port, as a context manager. `asked` is all that was understood, `heard` counts all
-    that arrived; `peak` is the most at once."""
+    """A server on a free port or on `port`, as a context manager. `asked` is all that was understood, `heard`
+    counts all that arrived; `peak` is the most at once."""
 
     key = "test-key"
 
-    def __init__(self, respond: Respond, *, key: str | None = None) -> None:
+    def __init__(self, respond: Respond, *, key: str | None = None, port: int = 0) -> None:
         self.respond = respond
         self.key = key or self.key
         self.asked: list[Asked] = []
@@ -91,7 +91,7 @@ class Loopback:
 
             def log_message(self, *args: object) -> None: ...
 
-        self._server = _Server(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", port), Handler)
         self._server.daemon_threads = True
 
     @property

@@ -5,11 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from physplan.errors import PhysPlanError
 from physplan_bench.cli import evaluate
+from physplan_bench.cli.evaluate import common
+
+
+@pytest.fixture(autouse=True)
+def _runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where `evaluate` keeps its cases if nothing is said."""
+    monkeypatch.setattr(common, "RUNS", tmp_path / "runs")
 
 
 @pytest.fixture

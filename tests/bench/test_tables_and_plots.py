@@ -212,6 +212,20 @@ def test_two_scenes_have_no_interval_and_a_table_says_so() -> None:
     assert format_cell(same, 0) == "100 [63, 100]"  # eight of eight, exactly
 
 
+def test_a_wide_table_is_folded_at_120_columns_and_one_line_on_request() -> None:
+    columns = tuple(Column(title=f"a long title {n:02}") for n in range(12))
+    rows = tuple(Row(label=name, cells=tuple(range(12))) for name in ("base", "guided_sketch"))
+    table = Table(title="t " * 100, columns=columns, rows=rows, note="words " * 50)
+    text = render(table).splitlines()
+    assert max(map(len, text)) <= 120
+    assert sum(line.startswith("Method") for line in text) == 2
+    assert sum(line.startswith("guided_sketch") for line in text) == 2
+    for column in columns:
+        assert sum(column.title in line for line in text) == 1
+    (row,) = (line for line in render(table, "wide").splitlines() if line.startswith("base"))
+    assert row.split() == ["base", *map(str, range(12))]
+
+
 def test_no_rounding_makes_an_interval_of_zero_width() -> None:
     assert format_cell(Interval(value=99.8, low=99.62, high=100.0), 0) == "99.8 [99.6, 100.0]"
     assert Interval.of(0.3, 0.1 + 0.2, 0.3).bounds is None  # apart by the last bit alone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.docs.pages import ROOT
 
+from physplan import machine
 from physplan.cli import main
 from physplan.presets import PRESETS
 from physplan_models.cli.ways import WAYS, Way, chosen, download_gb
@@ -35,16 +36,21 @@ def test_the_download_is_that_of_the_presets_weights(way: Way) -> None:
 
 
 @pytest.mark.parametrize(
-    ("memory", "key", "preset"),
-    [(0, False, "photo"), (0, True, "cloud"), (12, False, "home"), (24, True, "desk")],
+    ("memory", "key", "server", "preset"),
+    [
+        (0, False, False, "photo"),
+        (0, False, True, "storyboard"),
+        (0, True, True, "cloud"),
+        (8, True, False, "cloud"),
+        (12, True, True, "home"),
+        (24, False, False, "desk"),
+    ],
 )
-def test_doctor_chooses_by_card_then_key(
-    memory: int, key: bool, preset: str, monkeypatch: pytest.MonkeyPatch
+def test_doctor_chooses_by_card_then_key_then_server(
+    memory: int, key: bool, server: bool, preset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY_FILE", "GOOGLE_API_KEY_FILE"):
-        monkeypatch.delenv(name, raising=False)
-    if key:
-        monkeypatch.setenv("GEMINI_API_KEY", "canary")
+    monkeypatch.setattr(machine, "has_key", lambda name: key)
+    monkeypatch.setattr(machine, "answers", lambda url: server)
     lacking = {name: [{"kind": "gpu"}] if PRESETS[name].gpu_memory_gb > memory else [] for name in PRESETS}
     found = {
         "gpus": [{"memory_gb": memory}] if memory else [],
@@ -58,6 +64,7 @@ def test_doctors_first_screen_is_a_screen_with_commands(
 ) -> None:
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY_FILE", "GOOGLE_API_KEY_FILE"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(machine, "answers", lambda url: False)
     assert main(["doctor"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 24

@@ -60,6 +60,10 @@ def test_a_changed_loss_samples_again_and_an_unchanged_one_does_not(
 
 
 @pytest.mark.parametrize(
+    ("method", "part"),
+    [("physplan", "guidance"), ("guided_sketch", "guided_sketch"), ("frame_guidance", "frame_guidance")],
+)
+@pytest.mark.parametrize(
     ("guidance", "sentence"),
     [
         ({"losses": ["terms", "darkr"]}, "There is no loss named 'darkr'. Did you mean 'darker'?"),
@@ -67,11 +71,11 @@ def test_a_changed_loss_samples_again_and_an_unchanged_one_does_not(
     ],
 )
 def test_a_wrong_name_is_refused_before_anything_is_made(
-    models: Path, ice: Path, tmp_path: Path, guidance: dict[str, Any], sentence: str
+    models: Path, ice: Path, tmp_path: Path, method: str, part: str, guidance: dict[str, Any], sentence: str
 ) -> None:
     register_loss("darker")(loss([]))
     settings = tiny_pipelines.paper(models, "http://127.0.0.1:9")
-    settings["guidance"] = {**settings.get("guidance", {}), **guidance}
+    settings |= {"method": method, part: {**tiny_pipelines.GUIDANCE, **guidance}}
     pp = PhysPlan.from_preset(settings)
     for call in (pp.generate, pp.forecast):
         with pytest.raises(PhysPlanError) as refused:

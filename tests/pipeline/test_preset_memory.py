@@ -14,8 +14,6 @@ from physplan.methods import find
 from physplan.pipeline import PhysPlan
 from physplan.pipeline.config_loading import load_config
 from physplan.presets import NAMES, PRESETS
-from physplan_models.cli.doctor import survey
-from physplan_models.cli.ways import chosen
 from physplan_models.stage_memory import stage_memory
 
 DOCS = (Path(__file__).parents[2] / "docs" / "presets.md").read_text(encoding="utf-8")
@@ -33,28 +31,6 @@ def test_the_docs_have_the_figures_that_doctor_prints(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "sandbox"])
 def test_the_figures_are_what_the_shapes_give_today(name: str) -> None:
     assert stage_memory(load_config(name, {"runtime.device": "cpu"})) == (PRESETS[name].stages or {})
-
-
-@pytest.mark.parametrize(
-    ("card", "key", "server", "preset"),
-    [
-        (80, True, True, "desk"),
-        (24, False, False, "desk"),
-        (12, True, False, "home"),
-        (8, True, True, "cloud"),
-        (0, True, False, "cloud"),
-        (0, False, True, "storyboard"),
-        (0, False, False, "photo"),
-    ],
-)
-def test_doctor_shows_the_way_for_card_key_and_server(
-    card: int, key: bool, server: bool, preset: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(machine, "gpus", lambda: [{"name": "a card", "memory_gb": card}] * bool(card))
-    monkeypatch.setattr(machine, "memory_gb", lambda: 64.0)
-    monkeypatch.setattr(machine, "has_key", lambda name: key)
-    monkeypatch.setattr(machine, "answers", lambda url: server)
-    assert chosen(survey()).preset == preset
 
 
 def test_a_card_that_is_too_small_is_named_with_everything_else_that_lacks(

@@ -278,7 +278,7 @@ def _console() -> Console:
     from rich.console import Console
 
     # A pipe has no width of its own; a narrow one would break words of the table.
-    return Console(width=None if sys.stdout.isatty() else 140)
+    return Console(width=None if sys.stdout.isatty() else 120)
 
 
 def _show_step(step: Step) -> None:

@@ -111,7 +111,7 @@ def check_names(config: Config) -> None:
         (ENCODERS, seen.encoder.name),
     ):
         registry.check(name)
-    for guidance in (config.guidance, config.frame_guidance):
+    for guidance in (config.guidance, config.guided_sketch, config.frame_guidance):
         check_losses(guidance)
     if config.editor.name in EDITORS.callers:
         EDITORS.load(config.editor.name).check_options(config.editor.options)

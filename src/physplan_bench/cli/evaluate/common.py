@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from physplan_bench.tables import Table
 
 Draw = Callable[[Mapping[str, Any], Path], None]
+RUNS = Path("runs")
 
 
 def make_parser(subparsers: Any, name: str, *, help: str, examples: str, run: Any) -> argparse.ArgumentParser:
@@ -34,7 +33,7 @@ def make_parser(subparsers: Any, name: str, *, help: str, examples: str, run: An
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, benchmark=name)
     return parser
 
 
@@ -50,7 +49,12 @@ def add_output(
         help="write the whole result: FILE.json" + (", or DIR with a page beside it" if page else ""),
     )
     group.add_argument("--json", action="store_true", help="print the result as JSON instead of a table")
-    group.add_argument("--format", default="text", choices=("text", "markdown", "latex", "csv"))
+    group.add_argument(
+        "--format",
+        default="text",
+        choices=("text", "wide", "markdown", "latex", "csv"),
+        help="text: at most 120 columns; wide: each row on one line",
+    )
     if reported:
         group.add_argument("--label", default="this run", help="the name of the row in the table")
         group.add_argument("--reported", action="store_true", help="add the paper's rows, marked as reported")
@@ -66,7 +70,10 @@ def add_engine(parser: argparse.ArgumentParser, *, work: bool = True) -> None:
     group = parser.add_argument_group("scale")
     if work:
         group.add_argument(
-            "--work", type=Path, metavar="DIR", help="keep the results of the cases in this folder"
+            "--work",
+            type=Path,
+            metavar="DIR",
+            help="results of the cases (default: beside -o, else runs/evaluate-BENCHMARK)",
         )
     group.add_argument("--workers", type=int, default=1, metavar="N", help="worker processes, or Ray workers")
     group.add_argument(
@@ -238,17 +245,16 @@ def engine_config(args: argparse.Namespace) -> EngineConfig:
 
 @contextmanager
 def work_folder(args: argparse.Namespace) -> Iterator[Path]:
-    """--work, else a folder beside -o, else a temporary one that is not kept."""
-    if args.work or args.output:
-        yield args.work or args.output.with_suffix(".cases")
-        return
-    if args.shard:
+    """--work, else a folder beside -o, else one of the benchmark's name. What it holds is not done again."""
+    if args.shard and not (args.work or args.output):
         raise PhysPlanError("--shard needs --work DIR (or -o FILE), where all parts keep their results.")
-    folder = Path(tempfile.mkdtemp(prefix="physplan-evaluate-"))
+    beside = args.output.with_suffix(".cases") if args.output else RUNS / f"evaluate-{args.benchmark}"
+    given, folder = args.work, args.work or beside
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder.is_dir() and not given:
+            print(f"The cases are in {folder}: what is done there is not done again.", file=sys.stderr)
 
 
 def show_progress(progress: Progress) -> None:
