@@ -61,6 +61,7 @@ def done_by(pp: PhysPlan, ice: Path, folder: Path, **given: Any) -> list[str]:
     return [event.stage for event in seen if event.kind == "started"]
 
 
+@pytest.mark.slow
 def test_one_folder_through_all_changes(pp: PhysPlan, server: GeminiServer, ice: Path, folder: Path) -> None:
     asked = len(server.asked)
     assert done_by(pp, ice, folder) == []

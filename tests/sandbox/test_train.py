@@ -63,6 +63,7 @@ def test_a_short_run_of_each_picture_model_learns(folder: Path) -> None:
     assert falls(figures["curve"])
 
 
+@pytest.mark.slow
 def test_a_short_run_of_the_video_model_learns_and_the_decoder_finishes_on_it(folder: Path) -> None:
     frozen, _ = autoencoder.run(folder, config=replace(SHORT, steps=20), clips=12)
     save(frozen, folder / "autoencoder")
