@@ -108,7 +108,8 @@ def pulled(config: Config, method: Method, backends: Backends, kinds: Collection
         if "clock" in kinds:
             later = later_clocks(clocks_of(model, weak=guidance.weak, strong=guidance.strong))
             guidance = replace(guidance, weak=later.weak, strong=later.strong)
-        return replace(config, **{method.settings or "guidance": guidance})
+        own: dict[str, Any] = {method.settings or "guidance": guidance}
+        return replace(config, **own)
     if "clock" not in kinds:
         return config
     later = later_clocks(unguided_clocks(config, model, conditioned=method.conditioned))

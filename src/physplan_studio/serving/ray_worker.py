@@ -29,14 +29,11 @@ def connect(address: str) -> Any:
         import ray
     except ImportError as error:
         raise PhysPlanError(f"--ray needs Ray: {install_command('cluster')}.") from error
-    here: dict[str, Any] = {"include_dashboard": False, "object_store_memory": 256 * 2**20}
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address == "local":
+        options |= {"include_dashboard": False, "object_store_memory": 256 * 2**20}
     try:
-        ray.init(
-            address=address,
-            log_to_driver=False,
-            logging_level="ERROR",
-            **(here if address == "local" else {}),
-        )
+        ray.init(address=address, **options)
     except Exception as error:  # Ray raises bare exceptions when a start takes too long
         raise PhysPlanError(
             f"No Ray cluster could be reached at {address} ({error}): give its address, or --ray local."
