@@ -21,12 +21,14 @@ class Sentence:
 
 CUP, SAUCER, SPOON = "cup:172,10,405,262", "saucer:70,50,480,392", "spoon:300,60,432,330"
 ROCKET = "rocket@320,240@322,150"
-CAT = "cat:0,0,365,299"
+LEFT_EYE, RIGHT_EYE = "left eye:136,83,208,147", "right eye:294,104,347,165"
+CAT = "cat@220,150@365,25@30,220@130,285@60,285!430,230!20,60!360,270"
+SHUTTLE = "shuttle:358,0,462,284"
 BIRD = "bird:700,1240,1880,1870"
 BOWL, FIG = "bowl:570,210,2560,1720", "fig:1050,610,1800,1310"
 RED, ORANGE = "red candy:257,187,314,242", "orange candy:178,183,233,238"
 LEFT, RIGHT = "left gear:18,220,160,345", "right gear:175,245,275,350"
-DISC, LIGHTER = "disc:333,117,456,247", "lighter:312,312,357,461"
+GREEN, BLUE = "green candy:238,88,298,148", "blue candy:348,52,407,112"
 CLOUD = "cloud:170,190,1290,800"
 
 SENTENCES = (
@@ -34,9 +36,9 @@ SENTENCES = (
     Sentence("rocket", "the rocket tips over", (ROCKET,)),
     Sentence("coffee", "the cup steams", (CUP,)),
     Sentence("coffee", "the saucer slides to the left", (CUP, SAUCER, SPOON), contact=True),
-    Sentence("chelsea", "the cat turns blue", (CAT,)),
+    Sentence("chelsea", "the left eye turns blue and the right eye turns blue", (LEFT_EYE, RIGHT_EYE)),
     Sentence("chelsea", "the cat gets wet", (CAT,)),
-    Sentence("astronaut", "the helmet rises", ("helmet:270,340,511,511",)),
+    Sentence("astronaut", "the shuttle blasts off", (SHUTTLE,)),
     Sentence("apple", "the apple cracks"),
     Sentence("free_by_Peter_Nerlich", "the bird flies off to the left", (BIRD,)),
     Sentence("free_by_Peter_Nerlich", "the bird swings", (BIRD,)),
@@ -44,8 +46,8 @@ SENTENCES = (
     Sentence("Picture_0B_by_freespace", "the fig shakes", (BOWL, FIG), contact=True),
     Sentence("Kleiber_by_Lukas_Baubkus", "the bird flies off to the right", ("bird:2420,1180,3260,2270",)),
     Sentence("LadyBird", "the ladybird flies off to the right", ("ladybird:1660,700,1920,960",)),
-    Sentence("smarties", "the red candy rolls to the orange candy", (RED, ORANGE), contact=True),
-    Sentence("smarties", "the blue candy rolls off to the right", ("blue candy:265,282,322,342",)),
+    Sentence("smarties", "the orange candy rolls to the red candy", (RED, ORANGE), contact=True),
+    Sentence("smarties", "the blue candy rolls off to the right", ("blue candy:263,288,326,352",)),
     Sentence("smarties", "the green candy grows and bursts", ("green candy:240,90,296,148",)),
     Sentence("citrus-fruits", "the orange spins", ("orange:544,490,910,855",)),
     Sentence("citrus-fruits", "the lime turns red", ("lime:618,248,868,495",)),
@@ -55,5 +57,5 @@ SENTENCES = (
     ),
     Sentence("lighthouse", "the lighthouse freezes over", ("lighthouse:60,80,600,958",)),
     Sentence("castle-maintenon", "the castle catches fire", ("castle:10,70,900,640",)),
-    Sentence("stuff", "the disc slides to the lighter", (DISC, LIGHTER), contact=True),
+    Sentence("smarties", "the green candy rolls to the blue candy", (GREEN, BLUE), contact=True),
 )

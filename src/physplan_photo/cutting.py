@@ -117,7 +117,8 @@ def _cut(picture: Image.Image, asked: Asked, original: Asked, config: CuttingCon
     part = float(mask.mean())
     if part < config.least:
         raise PhysPlanError(f"Nothing stands out for {asked.name!r} there: {_show(asked.name)}.")
-    if how == "click" and (part > config.most or _is_backdrop(mask)):
+    # Several clicks correct each other: what they agree on is meant.
+    if how == "click" and len(asked.points) == 1 and (part > config.most or _is_backdrop(mask)):
         raise PhysPlanError(
             f"The click of {asked.name!r} takes {part:.0%} of the picture, which looks like background: click"
             f' on the object itself, or give its box (--object "{asked.name}:left,top,right,bottom").'

@@ -66,8 +66,8 @@ def wet(cut: Cutout, amount: float, seed: int) -> Cutout:
     grey = cut.colour.mean(-1, keepdims=True)
     soaked = np.clip(grey + (cut.colour - grey) * 1.25, 0, 1) ** 1.35 * 0.86
     shine = np.clip((grey[..., 0] - cv2.GaussianBlur(grey[..., 0], (0, 0), 5)) * 5, 0, 1)
-    sparkle = np.clip((_noise(cut, seed, 7) - 0.83) * 6, 0, 1) * np.clip(grey[..., 0] * 1.6, 0, 1)
-    return _mixed(cut, np.clip(soaked + (0.3 * shine + 0.4 * sparkle)[..., None], 0, 1), amount)
+    sparkle = np.clip((_noise(cut, seed, 3) - 0.6) * 3, 0, 1) * np.clip(grey[..., 0] * 1.6, 0, 1)
+    return _mixed(cut, np.clip(soaked + (0.35 * shine * (1 + 2 * sparkle))[..., None], 0, 1), amount)
 
 
 def frosted(cut: Cutout, amount: float, seed: int) -> Cutout:

@@ -22,11 +22,14 @@ from physplan_photo.compose.cutouts import (
     box_of,
     cut_out,
     fringe,
+    is_round,
     mean_of,
     oval_of,
     over,
     placed,
     premultiplied,
+    rolled,
+    tips,
 )
 from physplan_photo.compose.plate import background
 from physplan_photo.compose.shadow import Shadow, grounded, grown, measured_region, shadow_of
@@ -62,6 +65,7 @@ class Renderer:
     shadows: dict[str, Shadow] = field(init=False)
     emitters: dict[str, emitters.Placed] = field(init=False)
     _ovals: dict[str, Array | None] = field(default_factory=dict)
+    _round: dict[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tracks = tracks(self.chain, self.masks, self.seed)
@@ -94,7 +98,8 @@ class Renderer:
         mask = grown(self.masks[id], max(2, round(fringe(self.image, self.masks[id]) * height)))
         if region is not None:
             mask = mask | grown(region, max(2, round(PENUMBRA_WIDTH * height)))
-        return mask & ~self._others(id)
+        mask &= ~self._others(id)
+        return mask | tips(self.image, mask) & ~self._others(id)
 
     def _stands(self, id: str, region: Array | None) -> bool:
         """Whether it has a ground to throw a shadow on: a shadow was seen, or something still holds it."""
@@ -197,7 +202,8 @@ class Renderer:
         """Whether it ends in the air: above where it was and held by nothing new."""
         event = next(e for e in self.chain.events if e.anchor == anchor)
         held = any(e.b == id and e.r in ("support", "containment") for e in event.graph.edges)
-        return not held and any(
+        gone = any(isinstance(edit, Consume) and edit.o == id for edit in event.edits)
+        return (gone or not held) and any(
             entry.o == id and LAWS[entry.law].moves and (entry.shift or (0, 0))[1] < -0.02
             for entry in event.motion
         )
@@ -229,6 +235,8 @@ class Renderer:
         track, cut, height = self.tracks[id], self.cuts[id], len(self.image)
         for worn, amount in state.worn:
             cut = worn.look(cut, amount, worn.seed)
+        if self._is_round(id) and (angle := self._angle(id, state)):
+            cut = rolled(cut, angle)
         layer = premultiplied(cut)
         if state.shown != (0.0, 1.0):
             rows = (np.arange(len(layer)) + cut.top - cut.centre[1]) / cut.size[1] + 0.5
@@ -252,15 +260,9 @@ class Renderer:
 
     def _placement(self, id: str, state: State, at: float) -> Placement:
         track, height, cut = self.tracks[id], len(self.image), self.cuts[id]
-        angle, scale = state.angle, (state.scale, state.scale)
+        angle = 0.0 if self._is_round(id) else self._angle(id, state)
+        scale = (state.scale, state.scale)
         laws = {leg.motion.law for leg in track.legs}
-        category = self.chain.node(id).category.casefold()
-        if (
-            self.config.roll
-            and laws <= {"linear", "accelerating", "decelerating"}
-            and any(w in category for w in ROLLING)
-        ):
-            angle += math.degrees((state.place[0] - track.centre[0]) * height / (cut.size[1] / 2))
         if self.config.squash and "bounce" in laws:
             ahead, behind = track.at(at + 0.7).place[1], track.at(at - 0.7).place[1]
             hit = max(0.0, (state.place[1] - behind) + (state.place[1] - ahead))
@@ -276,6 +278,24 @@ class Renderer:
             standing=standing,
             oval=self._oval(id) if laws == {"spin"} else None,
         )
+
+    def _angle(self, id: str, state: State) -> float:
+        """In degrees; wheels and balls turn by what they travel."""
+        track, cut = self.tracks[id], self.cuts[id]
+        slides = {leg.motion.law for leg in track.legs} <= {"linear", "accelerating", "decelerating"}
+        named = any(word in self.chain.node(id).category.casefold() for word in ROLLING)
+        if not (self.config.roll and slides and named):
+            return state.angle
+        return state.angle + math.degrees(
+            (state.place[0] - track.centre[0]) * len(self.image) / (cut.size[1] / 2)
+        )
+
+    def _is_round(self, id: str) -> bool:
+        """Whether it turns within its outline: what is round and neither tips over nor swings."""
+        if id not in self._round:
+            laws = {leg.motion.law for leg in self.tracks[id].legs}
+            self._round[id] = id in self.masks and "tip" not in laws and is_round(self.masks[id])
+        return self._round[id]
 
     def _oval(self, id: str) -> Array | None:
         if id not in self._ovals:

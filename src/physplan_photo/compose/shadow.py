@@ -19,6 +19,7 @@ SEAM_WIDTH = 0.015  # of the height: bright seams between an object and its shad
 MAX_SPREAD = 0.17  # spread of the share within a shadow: more of it is a thing or a pattern
 NO_SHADOW_HEIGHT = 0.12  # heights of the frame above the ground at which it is gone
 LEAST, MOST = 0.02, 0.9  # of the object's area
+BEYOND = 1.0  # of a shadow's area: what is as dark and goes on farther away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,16 +62,36 @@ def measured_region(image: Array, mask: Array, others: Array) -> Array | None:
     soft = low & (share < DARKER) & (share > DARKEST)
     deep = near & (share < DEEP) & (share > DARKEST) & _same_hue(image, ring)
     found = [part for part in (_touching(soft, mask, low), _touching(deep, mask, near)) if part is not None]
-    found = [part for part in found if share[part].std() < MAX_SPREAD]
+    found = [part for part in found if share[part].std() < MAX_SPREAD and _ends(part, share, mask, near)]
     if not found:
         return None
-    # What lies between the shadow and the object, and its pinholes, belong to it.
+    # What lies between the shadow and the object, its black parts and its pinholes belong to it.
     whole = np.any(found, axis=0)
+    whole |= _beside(near & (share <= DARKEST), whole, 0.5)
     reach = max(3, round(SEAM_WIDTH * len(image)))
     wide = np.pad(whole | mask, reach, mode="edge").astype(np.uint8)
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1, 2 * reach + 1))
     closed = cv2.morphologyEx(wide, cv2.MORPH_CLOSE, kernel)[reach:-reach, reach:-reach] > 0
-    return ndimage.binary_fill_holes(closed & grown(whole, 2 * reach)) & ~mask & ~others
+    holes = _beside(ndimage.binary_fill_holes(closed) & ~closed, whole, 0.2)
+    return ((closed & grown(whole, 2 * reach)) | holes) & ~mask & ~others
+
+
+def _ends(part: Array, share: Array, mask: Array, near: Array) -> bool:
+    """Whether a dark part ends near its object: a tree or a wall goes on beyond."""
+    dark = (share < DARKER) & ~mask
+    labels, _ = ndimage.label(dark)
+    own = np.bincount(labels[part], minlength=2)[1:].argmax() + 1
+    return bool(((labels == own) & ~near).sum() < BEYOND * part.sum())
+
+
+def _beside(parts: Array, whole: Array, most: float) -> Array:
+    """The parts that touch `whole` and have at most a share of its size."""
+    labels, count = ndimage.label(parts)
+    if not count:
+        return parts
+    sizes = np.bincount(labels.ravel())
+    touching = np.unique(labels[grown(whole, 2)])
+    return np.isin(labels, [k for k in touching if k and sizes[k] < most * whole.sum()])
 
 
 def light_share(image: Array, ring: Array) -> Array:

@@ -43,8 +43,10 @@ def _pieces(
     left, top, wide, tall = box
     sites = np.stack([left + wide * random.random(PIECE_COUNT), top + tall * random.random(PIECE_COUNT)], 1)
     ys, xs = np.mgrid[0:height, 0:width]
-    wobble = 0.05 * max(wide, tall) * (fitted(seed % 997 + 1, (height, width), 5) - 0.5)
-    distance, label = cKDTree(sites).query(np.stack([xs + wobble, ys - wobble], -1).reshape(-1, 2), k=2)
+    one, two = (
+        0.12 * max(wide, tall) * (fitted(seed % 997 + k, (height, width), 2, slope=2.3) - 0.5) for k in (1, 2)
+    )
+    distance, label = cKDTree(sites).query(np.stack([xs + one, ys + two], -1).reshape(-1, 2), k=2)
     border = (distance[:, 1] - distance[:, 0]).reshape(height, width).astype(np.float32)
     return label[:, 0].reshape(height, width), border, sites
 
@@ -54,7 +56,7 @@ def cracked(cut: Cutout, amount: float, seed: int) -> Cutout:
     _, border, sites = _pieces(height, width, _box(cut), seed)
     xs, ys = _grid(cut)
     away = np.hypot(xs - sites[0, 0], ys - sites[0, 1]) / max(cut.size)
-    thick = max(1.0, 0.007 * max(cut.size))
+    thick = max(1.0, 0.004 * max(cut.size))
     line = np.clip(1.2 - border / thick, 0, 1) * np.clip((1.3 * amount - away) * 6, 0, 1)
     light = np.clip(1.2 - np.roll(border, (1, 1), (0, 1)) / thick, 0, 1) * np.clip(
         (1.3 * amount - away) * 6, 0, 1

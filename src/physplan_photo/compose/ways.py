@@ -15,6 +15,7 @@ from physplan_photo.compose.cutouts import Array, box_of
 from physplan_photo.compose.looks import Worn, look_of
 
 Point = tuple[float, float]
+TREMOR = 0.02  # heights of the frame
 SIZES = {
     "tiny": 0.3,
     "small": 0.55,
@@ -40,6 +41,13 @@ class Leg:
     worn: tuple[Worn, ...] = ()
 
 
+def _reach(leg: Leg) -> float:
+    """How far a leg takes its object at most, in heights of the frame."""
+    if leg.motion.law == "trajectory":
+        return max(math.hypot(dx, dy) for _, dx, dy, _ in leg.motion.path)
+    return 0.0 if leg.motion.law == "spin" else 1.0
+
+
 @dataclass(slots=True, kw_only=True)
 class Track:
     """An object's box in the first frame (heights of the frame) and its legs."""
@@ -60,10 +68,9 @@ class Track:
 
     @property
     def travels(self) -> bool:
-        """Whether it leaves its place, so that its shadow goes with it."""
+        """Whether it leaves its place, so that its shadow goes with it; a tremor does not."""
         return any(
-            leg.motion.law != "spin"
-            and (LAWS[leg.motion.law].moves or leg.phase == "leave" or leg.scale != 1)
+            leg.phase == "leave" or leg.scale != 1 or (LAWS[leg.motion.law].moves and _reach(leg) > TREMOR)
             for leg in self.legs
         )
 

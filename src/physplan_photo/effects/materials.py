@@ -86,7 +86,7 @@ class Emitter:
         wide, tall = right - left, bottom - top
         for k, (across, down, size) in enumerate(self._hearths):
             tongue = Tongue(
-                x=left + across * wide, y=top + down * tall, half=0.3 * size * min(wide, tall),
+                x=left + across * wide, y=top + down * tall, half=0.42 * size * min(wide, tall),
                 length=size * min(1.15 * tall, 1.6 * wide),
             )  # fmt: skip
             own = draw_flame(canvas, tongue, now + 0.31 * k, self.seed + 17 * k, strength)
@@ -102,7 +102,7 @@ class Emitter:
             return ((0.28, 0.5, 0.35), (0.72, 0.5, 0.38), (0.5, 0.55, 0.5))
         rows, columns = np.flatnonzero(self.outline.any(1)), np.flatnonzero(self.outline.any(0))
         tall, wide = rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1
-        count = int(np.clip(round(4 + 3 * wide / tall), 5, 11))
+        count = int(np.clip(round(7 + 6 * wide / tall), 8, 20))
         places = []
         for k in range(count):
             across = (k + 0.5 + 0.5 * (random.random() - 0.5)) / count
@@ -110,10 +110,10 @@ class Emitter:
             if not len(column):
                 continue
             top, high = (column[0] - rows[0]) / tall, len(column) / tall
-            places.append((across, float(top + min(0.12, 0.4 * high)), 0.26 + 0.16 * random.random()))
-            if high > 0.3 and k % 2:
+            places.append((across, float(top + min(0.1, 0.4 * high)), 0.15 + 0.15 * random.random()))
+            if high > 0.3 and k % 3 == 1:
                 inside = float(top + high * (0.45 + 0.35 * random.random()))
-                places.append((across, inside, 0.2 + 0.08 * random.random()))
+                places.append((across, inside, 0.1 + 0.06 * random.random()))
         return tuple(sorted(places, key=lambda place: place[1]))
 
     def _top(self, now: float, height: int) -> tuple[float, float, float]:

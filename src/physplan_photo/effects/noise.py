@@ -36,9 +36,9 @@ def read(noise: Array, x: Array, y: Array) -> Array:
     )
 
 
-def fitted(seed: int, size: tuple[int, int], grain: float = 1.0) -> Array:
+def fitted(seed: int, size: tuple[int, int], grain: float = 1.0, slope: float = 1.6) -> Array:
     """Clouds [h, w]; `grain` tiles lie across the larger side."""
     height, width = size
     side = max(height, width)
     ys, xs = np.mgrid[0:height, 0:width].astype(np.float32)
-    return read(clouds(seed), xs * grain / side, ys * grain / side)
+    return read(clouds(seed, slope), xs * grain / side, ys * grain / side)

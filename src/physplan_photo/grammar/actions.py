@@ -9,10 +9,12 @@ from physplan.graph import Consume, Link, motion
 from physplan_photo.grammar import collisions, looks
 from physplan_photo.grammar.clauses import Clause
 from physplan_photo.grammar.scene import FRAME_MARGIN, Event, Scene, Update
+from physplan_photo.grammar.words import forms
 
 Action = Callable[[Scene, Event, Clause, str], None]
 RISE_HEIGHT = 0.4  # heights of the frame, where there is room
 STRIDE_LENGTH = 0.45
+CLIMB = 0.32  # of the way across, for what flies: it leaves its ground, and its shadow there
 LAWS = {"slide": "decelerating", "glide": "decelerating"}  # by the verb's first form; the rest is linear
 
 
@@ -79,9 +81,10 @@ def move(scene: Scene, event: Event, clause: Clause, id: str) -> None:
         _move_to(scene, event, clause, id)
         return
     left = clause.direction == "left" or (not clause.direction and _nearer_left(scene, id))
+    flies = clause.said.split()[0] in forms("fly")
     if clause.leaves:
         far = -(box.right + FRAME_MARGIN) if left else scene.width - box.left + FRAME_MARGIN
-        leave(scene, event, id, "accelerating", (far, 0.0), speed=0.35)
+        leave(scene, event, id, "accelerating", (far, -CLIMB * abs(far) if flies else 0.0), speed=0.35)
         return
     room = box.left - FRAME_MARGIN if left else scene.width - FRAME_MARGIN - box.right
     far = min(max(room, 0.12), STRIDE_LENGTH)
@@ -93,8 +96,9 @@ def move(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     )  # fmt: skip
     law = next((law for head, law in LAWS.items() if clause.said.startswith(head[:4])), "linear")
     law = "roll" if clause.verb.name == "roll" else law
+    up = min(CLIMB * far, max(box.top - FRAME_MARGIN, 0.0)) if flies else 0.0
     shifted(
-        scene, event, id, law, (-far if left else far, 0.0), **({"slowing": 1.0} if law == "roll" else {})
+        scene, event, id, law, (-far if left else far, -up), **({"slowing": 1.0} if law == "roll" else {})
     )
 
 
@@ -113,7 +117,7 @@ def _nearer_left(scene: Scene, id: str) -> bool:
 
 
 def _move_to(scene: Scene, event: Event, clause: Clause, id: str) -> None:
-    """To the side of the target, or onto it."""
+    """To the side of the target, on whose level it comes to lie, or onto it."""
     assert clause.target is not None
     target = scene.find(clause.target)
     if clause.relation in ("onto", "on", "upon", "into", "in", "inside"):
@@ -126,7 +130,8 @@ def _move_to(scene: Scene, event: Event, clause: Clause, id: str) -> None:
         id, "beside it", "a push moves it along its ground",
         *scene.let_go(id, target), Link(id, "contact", target), Update(id, "configuration", "moved"),
     )  # fmt: skip
-    shifted(scene, event, id, "roll" if clause.verb.name == "roll" else "decelerating", (far, 0.0))
+    law = "roll" if clause.verb.name == "roll" else "decelerating"
+    shifted(scene, event, id, law, (far, there.bottom - here.bottom))  # as near to the camera as it
 
 
 def jump(scene: Scene, event: Event, clause: Clause, id: str) -> None:

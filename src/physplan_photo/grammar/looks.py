@@ -59,6 +59,10 @@ def _tidied(path: list[tuple[float, float, float, float]]) -> tuple[tuple[float,
 
 def spin(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     way = -1.0 if clause.direction == "left" else 1.0
+    met = [edge for edge in scene.graph.edges_of(id) if edge.r == "contact"]
+    turning = [event.motions[o] for edge in met for o in (edge.a, edge.b) if o in event.motions]
+    if (wheel := next((one for one in turning if one.law == "spin"), None)) is not None:
+        way = -math.copysign(1.0, wheel.number("angle"))  # wheels that touch turn against each other
     event.change(id, "turned", "a twist turns it about its middle", Update(id, "configuration", "spun round"))
     event.motions[id] = motion(id, "spin", angle=360.0 * way)
 
@@ -126,7 +130,7 @@ def break_(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     cracked = clause.said.startswith("crack")
     word = "cracked" if cracked else "shattered into pieces"
     event.change(id, word, "a brittle thing breaks under a blow", Update(id, "integrity", word))
-    event.motions[id] = motion(id, "fade", ends=0.3 if cracked else 1.0)
+    event.motions[id] = motion(id, "fade", ends=0.8 if cracked else 1.0)
 
 
 def split(scene: Scene, event: Event, clause: Clause, id: str) -> None:
@@ -154,6 +158,7 @@ def ignite(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     flame = scene.spawn(event, id, "flame", "what is hot enough takes fire", material_phase="gas")
     event.edits.append(Link(id, "attachment", flame))
     event.motions[flame] = motion(flame, "grow", ends=0.6)
+    _rising(scene, event, id, "smoke", "what burns gives off smoke")
 
 
 def smoke(scene: Scene, event: Event, clause: Clause, id: str) -> None:

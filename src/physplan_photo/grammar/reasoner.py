@@ -59,7 +59,9 @@ class VerbsReasoner(Reasoner):
         if self._eyes is None:
             raise PhysPlanError("The reasoner verbs needs a segmenter: choose one in perception.segmenter.")
         segmenter = self._eyes()
-        names = (*names, *_others(getattr(segmenter, "given", ()), names))
+        given = getattr(segmenter, "given", ())
+        names = _called(names, given)
+        names = (*names, *_others(given, names))
         found = segmenter.segment(to_tensor(scene.picture.image), names)
         seen = [Seen(one.category, np.asarray(one.mask.cpu().numpy(), dtype=bool)) for one in found]
         lacking = [name for name in names if name not in {one.name for one in seen}]
@@ -107,6 +109,16 @@ class VerbsReasoner(Reasoner):
 
     def provenance(self) -> Mapping[str, Any]:
         return {"grammar": GRAMMAR_VERSION, **({"notes": list(self.notes)} if self.notes else {})}
+
+
+def _called(names: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
+    """The user's own names of what the sentence says shorter: "left gear" and "right gear" for "gear"."""
+    known = {name.casefold() for name in given}
+    found: dict[str, None] = {}
+    for name in names:
+        longer = [one for one in given if one.casefold().split()[-1] == name.casefold().split()[-1]]
+        found |= dict.fromkeys([name] if name.casefold() in known or not longer else longer)
+    return tuple(found)
 
 
 def _others(given: Sequence[str], names: Sequence[str]) -> list[str]:
