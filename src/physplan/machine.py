@@ -21,7 +21,6 @@ from physplan.extras import install_command
 from physplan.presets import Needs
 
 GB = 1e9
-HARD = ("gpu", "memory")  # a card cannot be fetched; a key, a server or weights can
 PACKAGES = (
     *("torch", "diffusers", "transformers", "accelerate", "safetensors", "huggingface-hub", "numpy", "scipy"),
     *("pillow", "av", "pymunk", "google-genai", "openai", "ray"),
@@ -205,11 +204,10 @@ def to_fetch(name: str, preset: str) -> Missing:
     return Missing("weights", f"the weights {name}", fix)
 
 
-def own_weights(preset: str) -> Iterator[Missing]:
+def own_weights(preset: str) -> list[Missing]:
     """Files that the package of a preset fetches, but for the optional ones."""
-    entry = plugins.entries("weights").get(preset)
-    lost = [one for one in plugins.load(entry).listed() if one.path is None] if entry else []
-    yield from (to_fetch(one.name, preset) for one in lost if not one.optional)
+    listed = plugins.load(entry).listed() if (entry := plugins.entries("weights").get(preset)) else ()
+    return [to_fetch(one.name, preset) for one in listed if not one.path and not one.optional]
 
 
 def _missing_weights(needs: Needs, preset: str) -> Iterator[Missing]:

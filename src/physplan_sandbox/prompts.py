@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from physplan.errors import PhysPlanError
 from physplan_sandbox.rules import PhenomenonRules, load_rules
+
+SHOWN = 3  # phenomena in a refusal: those that share most words with the sentence
 
 
 class NotInTheSandbox(PhysPlanError):
@@ -19,13 +23,14 @@ class NotInTheSandbox(PhysPlanError):
 
 
 def matching(prompt: str) -> PhenomenonRules:
-    """The phenomenon that a prompt is about; a sentence that lists all of them where it is none."""
+    """The phenomenon that a prompt is about; a sentence that names the nearest where it is none."""
     phenomena = load_rules().phenomena.values()
     for rules in phenomena:
         if rules.answers(prompt):
             return rules
-    known = "; ".join(rules.about for rules in phenomena)
+    words = set(re.findall(r"[a-z]{3,}", prompt.lower())) - {"the", "over", "with", "from"}
+    about = sorted((rules.about for rules in phenomena), key=lambda one: -len(words & set(one.split())))
     raise NotInTheSandbox(
-        f"The sandbox does not know what happens when {prompt!r}: it knows how {known}. Describe one of "
-        "these, or use another preset for other scenes."
+        f"The sandbox does not know what happens when {prompt!r}: of its {len(about)} phenomena it knows how "
+        f"{'; '.join(about[:SHOWN])}. Describe one of these, or use another preset for other scenes."
     )

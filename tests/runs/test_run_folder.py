@@ -11,6 +11,7 @@ import pytest
 from physplan.errors import PhysPlanError
 from physplan.files import TEMPORARY
 from physplan.runs import RunFolder, StageRecord
+from physplan.runs.records import notes_of
 
 
 def finish(folder: RunFolder, stage: str = "plan", key: str = "k") -> Path:
@@ -148,3 +149,15 @@ def test_a_log_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "log.txt").mkdir()
     with pytest.raises(IsADirectoryError):
         RunFolder(tmp_path).log("started")
+
+
+def test_an_object_that_a_keyframe_does_not_show_is_named_once_over_all_stages(tmp_path: Path) -> None:
+    folder, told = RunFolder(tmp_path), {
+        "keyframes": ["Keyframe 1 (1 drawing): the puddle (puddle#7) was not found."],
+        "evidence": ["puddle#7 was not found in keyframe 1", "puddle#7 was not found in keyframe 2"],
+        "sketch": ["puddle#7 is not seen in keyframe 1: it stays as it was", "no gravity", "no gravity"],
+    }  # fmt: skip
+    for stage, notes in told.items():
+        folder.finish(stage, "k", [], seconds=1.0, made_from={}, notes=notes)
+    records = [record for stage in told if (record := folder.record(stage))]
+    assert notes_of(records) == (told["keyframes"][0], told["evidence"][1], "no gravity")

@@ -62,9 +62,16 @@ def test_other_numbers_of_frames_move_the_anchors_only() -> None:
     assert all(abs(b - 2 * a) <= 1 for a, b in zip(short, long, strict=True))
 
 
-@pytest.mark.parametrize("prompt", ["a dog barks", "the ball does not drop", "the tap is turned off"])
-def test_an_unknown_prompt_is_answered_with_what_is_known(prompt: str) -> None:
-    with pytest.raises(NotInTheSandbox, match="it knows how a ball is let go above a crate or the table"):
+@pytest.mark.parametrize(
+    ("prompt", "nearest"),
+    [
+        ("a dog barks", "a ball is let go above"),
+        ("the ball does not drop", "ball"),
+        ("the tap is turned off", "a tap"),
+    ],
+)
+def test_an_unknown_prompt_is_answered_with_the_nearest_that_is_known(prompt: str, nearest: str) -> None:
+    with pytest.raises(NotInTheSandbox, match=f"it knows how .*{nearest}"):
         planned(scene("validation", 0), prompt)
 
 

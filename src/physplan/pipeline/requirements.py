@@ -197,12 +197,10 @@ def _of_weights(config: Config, todo: list[layout.StageName], *, steered: bool =
         yield from filter(None, (machine.no_file(file) for file in single))
     if not config.runtime.local_files_only:
         yield from (machine.gated(name) for name in hub if machine.asks_for_access(name))
-    if todo and config.preset in PRESETS and _eyes(config) == _eyes(load_config(config.preset)):
-        yield from machine.own_weights(config.preset)
-
-
-def _eyes(config: Config) -> tuple[str, str]:
-    return config.perception.segmenter.name, config.editor.name
+    if todo and config.preset in PRESETS:
+        both = (config, load_config(config.preset))
+        if len({(one.perception.segmenter.name, one.editor.name) for one in both}) == 1:
+            yield from machine.own_weights(config.preset)
 
 
 def hub_names(config: Config, todo: list[layout.StageName], *, steered: bool) -> list[str]:

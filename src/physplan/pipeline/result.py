@@ -18,7 +18,7 @@ from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.origin.record import TAG
 from physplan.runs import RunFolder, layout
-from physplan.runs.records import Attempt
+from physplan.runs.records import Attempt, notes_of
 from physplan.runs.verdicts import verdict_of
 from physplan.verify.verdict import Checked, NotChecked
 
@@ -151,7 +151,7 @@ def _read(path: Path, output_type: OutputType) -> Result:
         keyframes=tuple(layout.load_keyframes(path)) if (path / layout.KEYFRAMES).exists() else (),
         losses=layout.load_losses(path) if sampled else {},
         cost=cost_of(folder),
-        notes=tuple(note for record in records for note in record.notes),
+        notes=notes_of(records),
         folder=path,
         fps=video.fps,
         attempts=layout.load_attempts(path),

@@ -15,6 +15,7 @@ from physplan.report.pictures import embed, embed_bytes
 from physplan.report.steering import regions_section, repeats_words, terms_section
 from physplan.report.story import keyframes_section, picture_section, plan_section
 from physplan.runs import RunFolder, layout
+from physplan.runs.records import notes_of
 from physplan.video.fit import Fit
 
 # The page has no script, and loads nothing: whatever a text smuggles in, the browser runs and fetches none.
@@ -82,8 +83,7 @@ def _facts(run: RunFiles) -> str:
 def _notes(run: RunFiles) -> str:
     """What is off before the video was sampled."""
     records = [record for stage in layout.STAGES if (record := run.folder.record(stage))]
-    notes = [note for record in records for note in record.notes if note != GIVEN]
-    notes = [*filter(None, [_cut_off(run)]), *notes]
+    notes = [*filter(None, [_cut_off(run)]), *(note for note in notes_of(records) if note != GIVEN)]
     unfinished = "" if run.has("video") else "This run is not finished: the same command continues it. "
     if failure := layout.load_failure(run.folder.path):
         unfinished = f"This run did not end: {escape(failure['error'])} {escape(failure['same_command'])} "

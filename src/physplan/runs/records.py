@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -254,3 +254,15 @@ def file_digest(path: Path) -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
+
+
+def notes_of(records: Iterable[StageRecord]) -> tuple[str, ...]:
+    """Of all stages; that an object is not found in a keyframe is said once."""
+    said, kept = set[tuple[str, str]](), list[str]()
+    for note in (note for record in records for note in record.notes):
+        lost = re.findall(r"[\w-]+#\d+", note) if re.search("not (found|seen)", note) else ()
+        keyframe = re.search(r"[Kk]eyframe (\d+)", note)
+        facts = {(keyframe[1], id) for id in lost} if keyframe and lost else {("", note)}
+        kept += [note] if facts - said else []
+        said |= facts
+    return tuple(kept)

@@ -24,6 +24,7 @@ DOWNLOAD_GB: Mapping[str, float] = {
     "Lightricks/LTX-Video": 15.0,
     "THUDM/CogVideoX-5b-I2V": 21.5,
 }
+HARD = ("gpu", "memory")  # a card cannot be fetched; a key, a server or weights can
 PICTURE = "photo.jpg"
 SENTENCE = "the candle burns down"
 
@@ -143,7 +144,7 @@ def way_to(preset: str) -> Way | None:
 
 def chosen(found: Mapping[str, Any]) -> Way:
     """Of a survey: the way of the largest card, else of a key, else of a server, else with nothing."""
-    from physplan.machine import HARD, answers, has_key
+    from physplan.machine import answers, has_key
 
     memory = max((gpu["memory_gb"] for gpu in found["gpus"]), default=0.0)
     for name in ("desk", "home"):
