@@ -114,8 +114,8 @@ def pulled(config: Config, method: Method, backends: Backends, kinds: Collection
         return config
     later = later_clocks(unguided_clocks(config, model, conditioned=method.conditioned))
     field = "conditioned" if method.conditioned else "sketch"
-    own = replace(getattr(config, field), weak=later.weak, strong=later.strong)
-    return replace(config, **{field: own})
+    changed: dict[str, Any] = {field: replace(getattr(config, field), weak=later.weak, strong=later.strong)}
+    return replace(config, **changed)
 
 
 def later_clocks(clocks: Clocks) -> Clocks:

@@ -308,7 +308,7 @@ def emit(
 
     if getattr(args, "reported", False):
         tables = tuple(table.with_reported() for table in tables)
-    pages = {getattr(args, "page", None)} - {None}
+    pages: set[Path] = {args.page} if getattr(args, "page", None) else set()
     if args.output and hasattr(args, "page") and args.output.suffix != ".json":
         pages.add(args.output)  # a folder: the result is in it, beside the page
     elif args.output:
