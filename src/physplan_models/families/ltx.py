@@ -220,9 +220,9 @@ class LTX(FamilyModel):
         for latent, given in zip(seen[: len(run.keyframes)], run.keyframes, strict=True):
             if given.where is not None:
                 latent.copy_(touched(given.where, grid))
+        whole = seen.to(self.device)
         shares = (n / run.num_steps for n in range(run.num_steps))
-        found = (tokens_seen(seen, len(seen), run.keyframes, share) for share in shares)
-        return tuple(None if rows is None else rows.to(self.device) for rows in found)
+        return tuple(tokens_seen(whole, len(seen), run.keyframes, share) for share in shares)
 
     def _jitter(self, run: Request, tokens: int) -> list[Tensor]:
         """Per step, the noise on what is given: less of it at later steps, so that things keep moving."""
