@@ -23,7 +23,7 @@ from diffusers import (
 from PIL import Image
 
 from physplan.sketch.compose import Sketch
-from physplan.sketch.sampling import sketch_start
+from physplan.sketch.start import sketch_start
 from physplan.video.base import FamilyModel
 from physplan.video.clocks import Clocks
 from physplan.video.sampling import sample

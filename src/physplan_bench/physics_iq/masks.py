@@ -51,7 +51,7 @@ def resize_masks(masks: Iterable[np.ndarray], size: tuple[int, int] | None) -> n
 
 def read_masks(path: Path, *, frames: int) -> Iterator[np.ndarray]:
     """Shipped masks (H, W, 3) uint8, at most `frames` of them, decoded as the official code does: each colour
-    counts by itself there, and a file that was encoded anew may hold pixels of some colour."""
+    counts by itself there, and a re-encoded file may hold pixels of some colour."""
     import cv2
 
     capture = cv2.VideoCapture(str(path))
