@@ -11,26 +11,25 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from physplan.calls.gateway import Gateway
+from physplan.calls.named import connect_named
 from physplan.calls.protocol import ImagePart, Request
 from physplan.errors import PhysPlanError
 from physplan_bench import videophy2
 from physplan_bench.benchmark import Results
 from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
-from physplan_bench.phygenbench.judges import encode
 from physplan_bench.provenance import file_digest
+from physplan_bench.rating import ask_score, encode_frames
 from physplan_bench.records import Record
 from physplan_bench.tables import Table
 from physplan_bench.videophy2 import Scored, read_rows
 from physplan_bench.videos import read_video
 
-LONG_SIDE = 512  # pixels of a frame that is sent
-ATTEMPTS = 3  # answers without a number are asked for again
 SYSTEM = "You rate videos. Answer with one number from 1 to 5 and nothing else."
 OURS = {
     "sa": "Do these frames of a video, in order of time, show what this sentence says: {caption}? 5: all of "
@@ -104,25 +103,26 @@ class Judge:
     def __init__(self, gateway: Gateway, model: str, questions: Mapping[str, str]) -> None:
         self._gateway, self._model, self._questions = gateway, model, questions
 
+    @classmethod
+    def connect(cls, config: JudgeConfig, calls: Path, budget: float | None) -> Self:
+        """In the worker that asks it: keys do not travel."""
+        return cls(*connect_named(config.judge, calls, budget=budget), config.questions)
+
     def rate(self, frames: Sequence[np.ndarray], caption: str) -> dict[str, int | None]:
         """`sa` and `pc`; frames are (H, W, 3) uint8."""
-        images = tuple(encode(frame, LONG_SIDE) for frame in frames)
+        images = encode_frames(frames)
         return {task: self._ask(task, caption, images) for task in OFFICIAL}
 
     def _ask(self, task: str, caption: str, images: tuple[ImagePart, ...]) -> int | None:
-        for attempt in range(ATTEMPTS):
-            again = f"\n(Attempt {attempt + 1}.)" if attempt else ""
-            request = Request(
-                purpose=f"judge_{task}",
-                model=self._model,
-                system=SYSTEM,
-                text=self._questions[task].replace("{caption}", caption) + again,
-                images=images,
-                max_output_tokens=256,
-            )
-            if (score := read_score(self._gateway.ask(request).reply.text)) is not None:
-                return score
-        return None
+        request = Request(
+            purpose=f"judge_{task}",
+            model=self._model,
+            system=SYSTEM,
+            text=self._questions[task].replace("{caption}", caption),
+            images=images,
+            max_output_tokens=256,
+        )
+        return ask_score(self._gateway, request, read_score)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,6 +30,11 @@ class Part:
         return f"{Path(self.preset).stem} {self.method}".strip()
 
     @property
+    def title(self) -> str:
+        seeds = f"{self.seeds} seeds" if self.seed is None else f"seed {self.seed}"
+        return f"{self.benchmark}, {self.label}, {seeds}"
+
+    @property
     def result(self) -> Path:
         return self.folder / "result.json"
 
