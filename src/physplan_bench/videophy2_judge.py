@@ -20,11 +20,11 @@ from physplan.calls.named import connect_named
 from physplan.calls.protocol import ImagePart, Request
 from physplan.errors import PhysPlanError
 from physplan_bench import videophy2
+from physplan_bench.asking import ask_score, encode_frames
 from physplan_bench.benchmark import Results
 from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import file_digest
-from physplan_bench.rating import ask_score, encode_frames
 from physplan_bench.records import Record
 from physplan_bench.tables import Table
 from physplan_bench.videophy2 import Scored, read_rows

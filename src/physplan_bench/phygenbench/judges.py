@@ -9,9 +9,9 @@ from physplan.calls.gateway import Gateway
 from physplan.calls.named import connect_named
 from physplan.calls.protocol import Request
 from physplan.errors import PhysPlanError
+from physplan_bench.asking import LONG_SIDE, encode_frames
 from physplan_bench.phygenbench.protocol import Frame
 from physplan_bench.phygenbench.stages import CHOICES, read_choice
-from physplan_bench.rating import LONG_SIDE, encode_frames
 
 SYSTEM = "You judge frames of a video. Look only at what they show. Answer with the JSON object asked for."
 ANSWER = {

@@ -13,11 +13,11 @@ import numpy as np
 from physplan.calls.gateway import Gateway
 from physplan.calls.named import connect_named
 from physplan.calls.protocol import ImagePart, Request
+from physplan_bench.asking import ask_score, encode_frames
 from physplan_bench.phyground.aggregate import VideoScores
 from physplan_bench.phyground.dataset import Prompt
 from physplan_bench.phyground.laws import GENERAL, HIGHEST, LOWEST
 from physplan_bench.phyground.templates import Templates
-from physplan_bench.rating import ask_score, encode_frames
 
 
 class Judge:

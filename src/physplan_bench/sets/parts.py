@@ -31,8 +31,7 @@ class Part:
 
     @property
     def title(self) -> str:
-        seeds = f"{self.seeds} seeds" if self.seed is None else f"seed {self.seed}"
-        return f"{self.benchmark}, {self.label}, {seeds}"
+        return f"{self.benchmark}, {self.label}" + ("" if self.seed is None else f", seed {self.seed}")
 
     @property
     def result(self) -> Path:

@@ -161,6 +161,7 @@ def _scenes(args: argparse.Namespace) -> list[Scene]:
 
 def _card(args: argparse.Namespace) -> dict[str, Any] | None:
     """Everything that a submission lacks is said before anything is measured."""
+    from physplan_bench.new_folder import require_new
     from physplan_bench.physics_iq.submission import read_card
 
     if args.submission is None:
@@ -169,8 +170,7 @@ def _card(args: argparse.Namespace) -> dict[str, Any] | None:
         raise PhysPlanError("--submission needs --protocol verified, --prompts bpp or op, and no --exact.")
     if args.card is None:
         raise PhysPlanError("--submission needs --card FILE: who submits, costs, terms and warranties.")
-    if args.submission.exists():
-        raise PhysPlanError(f"{args.submission} is there already: give a new folder for the submission.")
+    require_new(args.submission)
     return read_card(args.card)
 
 
