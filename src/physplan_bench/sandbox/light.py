@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,9 +99,3 @@ def _drawn(difference: np.ndarray, effect: np.ndarray, *, slack: bool) -> np.nda
     along = (difference * effect).sum(axis=-1) / np.maximum(length, 1e-9)
     found: np.ndarray = along >= 0.5
     return np.asarray(ndimage.maximum_filter(found, size=3)) if slack else found
-
-
-def share_right(counts: Sequence[Mapping[str, Any]]) -> float | None:
-    """The mean over videos of the right share, of one effect; None where no video has enough of it."""
-    shares = [share for count in counts if (share := EffectCount(**count).share) is not None]
-    return float(np.mean(shares)) if shares else None
