@@ -136,6 +136,14 @@ def test_gradient_modes_and_anchors_cost_what_they_should(folder: Callable[[str]
     assert many.evidence == 6 * few.evidence
 
 
+def test_a_run_that_is_given_keyframes_is_estimated(folder: Callable[[str], Path]) -> None:
+    run = run_of("ltx095")
+    bare, given = (
+        estimate_folder(folder("ltx095"), gradient_mode="none", keyframes=k, **run) for k in (0, 1)
+    )
+    assert given.sampling > bare.sampling, "a keyframe is more tokens"
+
+
 def test_too_little_memory_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     needed = MemoryEstimate(
         weights=12_000_000_000,
