@@ -221,8 +221,8 @@ class LTX(FamilyModel):
             if given.where is not None:
                 latent.copy_(touched(given.where, grid))
         shares = (n / run.num_steps for n in range(run.num_steps))
-        places = (tokens_seen(seen, len(seen), run.keyframes, share) for share in shares)
-        return tuple(None if found is None else found.to(self.device) for found in places)
+        found = [tokens_seen(seen, run.keyframes, share) for share in shares]
+        return tuple(None if one is None else one.to(self.device) for one in found)
 
     def _jitter(self, run: Request, tokens: int) -> list[Tensor]:
         """Per step, the noise on what is given: less of it at later steps, so that things keep moving."""
@@ -259,7 +259,7 @@ class LTX(FamilyModel):
         time = now * torch.ones_like(latents[:1, :1])
         time[:, :, : conditioning.noise.frozen] = 0
         for k, strength in enumerate(conditioning.inputs["hints"]):
-            time[:, :, k] = now.clamp(max=1000 * (1 - strength))
+            time[:, :, k] = min(float(now), 1000 * (1 - strength))
         times = self.pipe._pack_latents(time, *self.patch).squeeze(-1)
         packed = self.pipe._pack_latents(latents, *self.patch)
         if (jitter := conditioning.inputs["jitter"]) is not None:
