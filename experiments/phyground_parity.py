@@ -89,7 +89,7 @@ def compare_humans(site: Path, folder: Path) -> float:
             people.setdefault(f"annotator_{person:03d}", []).append(row)
             rated = database.execute("insert into assignments values (null, ?, 'completed')", (video,))
             noted = database.execute("insert into annotations values (null, ?)", (rated.lastrowid,))
-            items = [(noted.lastrowid, name, None, score) for name, score in general.items()]
+            items: list[tuple[Any, ...]] = [(noted.lastrowid, name, None, general[name]) for name in general]
             items += [(noted.lastrowid, "law", law, physical[law]) for law in laws if law not in absent]
             database.executemany("insert into annotation_items values (?, ?, ?, ?)", items)
     database.commit()
@@ -99,7 +99,7 @@ def compare_humans(site: Path, folder: Path) -> float:
     ours = {official.model_key(k): model_row(v) for k, v in human_scores(read_ratings(folder)).items()}
     if ours.keys() != theirs.keys():
         raise SystemExit("The two tables have other models.")
-    return max(abs((ours[m][name] or 0.0) - theirs[m][name]) for m in theirs for name in theirs[m])
+    return max(abs((ours[m][name] or 0.0) - float(theirs[m][name])) for m in theirs for name in theirs[m])
 
 
 def main() -> None:

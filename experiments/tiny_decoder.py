@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -44,6 +44,8 @@ from physplan_sandbox.train.data import training_clip
 from physplan_sandbox.world.phenomena import scene
 
 WIDTHS = (32, 24, 16, 16)
+Decoder = Literal["full", "tiny"]
+DECODERS: tuple[Decoder, ...] = ("full", "tiny")
 STEPS = (0, 2, 4, 6, 8, 10, 12)  # of 14: where gradients are compared
 
 
@@ -96,7 +98,7 @@ def train(file: Path, steps: int, clips: int, *, batch: int = 12) -> None:
         shown = network(latents.transpose(0, 1)[None])
         loss = pixel_loss(2 * shown - 1, frames, first)
         optimiser.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         rates.step()
         if step % 50 == 0:
@@ -117,7 +119,9 @@ def _tensor(frames: Any) -> Tensor:
 
 
 def compare(settings: Sequence[Setting]) -> None:
-    errors, cosines, spent = [], {}, {"full": 0.0, "tiny": 0.0, "full repeat": 0.0, "tiny repeat": 0.0}
+    errors: list[tuple[float, float]] = []
+    cosines: dict[tuple[str, int], list[float]] = {}
+    spent = {"full": 0.0, "tiny": 0.0, "full repeat": 0.0, "tiny repeat": 0.0}
     for here in settings:
         model: Any = here.backends.video
         errors.append(pictures(here, model))
@@ -158,7 +162,7 @@ def gradients(here: Setting, model: Any, spent: dict[str, float]) -> Iterator[tu
     for n in range(run.noise.num_steps):
         for mode in ("direct", "fused") if n in STEPS else ():
             found = []
-            for decoder in ("full", "tiny"):
+            for decoder in DECODERS:
                 asked = replace(_mode(config.guidance, mode), decoder=decoder)
                 begun = time.process_time()
                 made = direction(model, run, z, n, requests=requests, config=asked, weighted=False)
@@ -177,7 +181,7 @@ def _mode(config: GuidanceConfig, mode: Any) -> GuidanceConfig:
 
 def outcomes(settings: Sequence[Setting]) -> None:
     """Videos guided from noise by the sandbox's own `guidance`, through either decoder, one seed."""
-    counts: dict[str, list[tuple[bool, bool, float, float]]] = {"full": [], "tiny": []}
+    counts: dict[Decoder, list[tuple[bool, bool, float, float]]] = {name: [] for name in DECODERS}
     for here in settings:
         chain, evidence = here.drawn(1)
         idle = bystanders(here.scene, here.truth)
@@ -192,7 +196,7 @@ def outcomes(settings: Sequence[Setting]) -> None:
     for decoder, done in counts.items():
         right = sum(plausible for plausible, *_ in done)
         kept = sum(plausible and preserved for plausible, preserved, *_ in done)
-        seconds = np.mean([one[2] for one in done])
+        seconds = float(np.mean([one[2] for one in done]))
         print(f"{decoder}: plausible {right}, and kept {kept} of {len(done)}; {seconds:.1f} s each")
 
 
@@ -209,7 +213,7 @@ def at_real_size(name: str) -> dict[str, float]:
     window = layout.window(layout.num_frames - 1, model.preview_length, model.preview_mode)
     ratio, tiny = model.codec.spatial_ratio, tiny_on_meta(model)
     size = (preset.height // ratio, preset.width // ratio)
-    found = {}
+    found: dict[str, float] = {}
     for called, decoder, network in (("full", model, model.codec.vae), ("tiny", tiny, tiny.network)):
         leaf = torch.empty(1, model.codec.channels, window.length, *size, device="meta", requires_grad=True)
         saved, counter = Saved(_weights(network)), FlopCounterMode(display=False)

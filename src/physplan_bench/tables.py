@@ -16,7 +16,7 @@ from physplan_bench.bootstrap import Interval
 Cell = float | int | str | Interval | None
 Best = Literal["max", "min"] | None
 REPORTED = "reported"
-WIDTH = 120  # of a table as text
+TABLE_WIDTH = 120  # of a table as text
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet computes
 
 
@@ -62,7 +62,7 @@ def render(table: Table, format: str = "text") -> str:
     return FORMATS[format](table)
 
 
-def _as_text(table: Table, width: float = WIDTH) -> str:
+def _as_text(table: Table, width: float = TABLE_WIDTH) -> str:
     """As many blocks of columns, one below the other, as it takes to stay within `width`."""
     grid = _grid(table, emphasis=lambda cell: f"{cell}*")
     widths = [max(len(line[i]) for line in grid) for i in range(len(grid[0]))]

@@ -1,8 +1,8 @@
 """VideoPhy-2: semantic adherence (SA), physical commonsense (PC) and the joint share, all and hard subset.
 
-Scores are AutoEval's own files, one CSV per task with the columns caption, videopath and score (1 to 5), or
-a judge's (`videophy2_judge.py`). Joint is the share of videos with SA >= 4 and PC >= 4. The hard subset is a
-0 or 1 column of the prompts' CSV.
+Scores are AutoEval's own files, one CSV per task with the columns caption, videopath and score (1 to 5; 0
+where its answer was not read), or a judge's (`videophy2_judge.py`). Joint is the share of videos with SA >= 4
+and PC >= 4. The hard subset is a 0 or 1 column of the prompts' CSV.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from physplan_bench.provenance import provenance
 from physplan_bench.records import Record, plain_records
 from physplan_bench.tables import Column, Row, Table
 
-HIGH_SCORE = 4.0
+HIGH_SCORE, UNREAD = 4.0, 0.0
 TRUE, FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", ""}
 
 
@@ -34,8 +34,8 @@ def read_scores(path: Path) -> dict[str, tuple[str, float]]:
             score = float(row["score"])
         except ValueError:
             score = math.nan
-        if not 1 <= score <= 5:
-            raise PhysPlanError(f"{path}, row {number}: the score is {row['score']!r}, not 1 to 5.")
+        if not (score == UNREAD or 1 <= score <= 5):
+            raise PhysPlanError(f"{path}, row {number}: the score is {row['score']!r}, not 1 to 5 (or 0).")
         name = PurePosixPath(row["videopath"].replace("\\", "/")).name
         if name in found:
             raise PhysPlanError(f"{path}, row {number}: {name} is scored twice.")
@@ -119,8 +119,11 @@ def summarise(records: Sequence[Record], *, judge: str = "as recorded") -> dict[
     parts = {"all": list(records)}
     if any("hard" in record.values for record in records):
         parts["hard"] = [record for record in records if record.values["hard"]]
+    unread = sum(record.values[task] == UNREAD for record in records for task in ("sa", "pc"))
+    lost = f"{unread} answers held no number from 1 to 5 and count as 0, as in the official code."
     return {
         "benchmark": "videophy2",
+        "warnings": [lost] if unread else [],
         "provenance": provenance(protocol="videophy2", judge=judge, settings={"high": HIGH_SCORE}),
         "parts": {name: figures(part) for name, part in parts.items() if part},
         "records": plain_records(records),

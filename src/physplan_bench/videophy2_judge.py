@@ -11,27 +11,25 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from physplan.calls.gateway import Gateway
+from physplan.calls.named import connect_named
 from physplan.calls.protocol import ImagePart, Request
 from physplan.errors import PhysPlanError
 from physplan_bench import videophy2
+from physplan_bench.asking import ask_score, encode_frames
 from physplan_bench.benchmark import Results
 from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
-from physplan_bench.phygenbench.judges import encode
-from physplan_bench.phyground.benchmark import sample
 from physplan_bench.provenance import file_digest
 from physplan_bench.records import Record
 from physplan_bench.tables import Table
 from physplan_bench.videophy2 import Scored, read_rows
 from physplan_bench.videos import read_video
 
-LONG_SIDE = 512  # pixels of a frame that is sent
-ATTEMPTS = 3  # answers without a number are asked for again
 SYSTEM = "You rate videos. Answer with one number from 1 to 5 and nothing else."
 OURS = {
     "sa": "Do these frames of a video, in order of time, show what this sentence says: {caption}? 5: all of "
@@ -47,7 +45,7 @@ class JudgeConfig:
     """All of it changes the scores."""
 
     judge: str  # gemini:MODEL, openai:MODEL or server:MODEL@URL
-    frames: int = 32  # sampled evenly; the official number
+    frames: int = 32  # the official number
     questions: Mapping[str, str] = field(default_factory=lambda: OURS)
 
 
@@ -93,31 +91,38 @@ def read_score(text: str) -> int | None:
     return (words.get(match[0]) or int(match[0])) if match else None
 
 
+def segment_frames(video: np.ndarray, count: int) -> list[np.ndarray]:
+    """As the official code samples: one segment apart, from half a segment on; a short video repeats some."""
+    segment = (len(video) - 1) / count
+    return [video[int(segment / 2) + round(segment * i)] for i in range(count)]
+
+
 class Judge:
     """A model behind the gateway, whose answers are stored, priced and budgeted."""
 
     def __init__(self, gateway: Gateway, model: str, questions: Mapping[str, str]) -> None:
         self._gateway, self._model, self._questions = gateway, model, questions
 
+    @classmethod
+    def connect(cls, config: JudgeConfig, calls: Path, budget: float | None) -> Self:
+        """In the worker that asks it: keys do not travel."""
+        return cls(*connect_named(config.judge, calls, budget=budget), config.questions)
+
     def rate(self, frames: Sequence[np.ndarray], caption: str) -> dict[str, int | None]:
         """`sa` and `pc`; frames are (H, W, 3) uint8."""
-        images = tuple(encode(frame, LONG_SIDE) for frame in frames)
+        images = encode_frames(frames)
         return {task: self._ask(task, caption, images) for task in OFFICIAL}
 
     def _ask(self, task: str, caption: str, images: tuple[ImagePart, ...]) -> int | None:
-        for attempt in range(ATTEMPTS):
-            again = f"\n(Attempt {attempt + 1}.)" if attempt else ""
-            request = Request(
-                purpose=f"judge_{task}",
-                model=self._model,
-                system=SYSTEM,
-                text=self._questions[task].replace("{caption}", caption) + again,
-                images=images,
-                max_output_tokens=256,
-            )
-            if (score := read_score(self._gateway.ask(request).reply.text)) is not None:
-                return score
-        return None
+        request = Request(
+            purpose=f"judge_{task}",
+            model=self._model,
+            system=SYSTEM,
+            text=self._questions[task].replace("{caption}", caption),
+            images=images,
+            max_output_tokens=256,
+        )
+        return ask_score(self._gateway, request, read_score)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +141,7 @@ class VideoPhy2:
             Case(
                 name=name,
                 identity={
-                    "benchmark": "videophy2 1",
+                    "benchmark": "videophy2 2",
                     "video": file_digest(path),
                     "caption": caption,
                     "judge": asdict(self.config),
@@ -150,16 +155,14 @@ class VideoPhy2:
 
         def rate(case: Case, directory: Path) -> Mapping[str, Any]:
             caption, path = self.videos[case.name]
-            return judge.rate(sample(read_video(path), self.config.frames), caption)
+            return judge.rate(segment_frames(read_video(path), self.config.frames), caption)
 
         return rate
 
     def summarise(self, results: Results, folder: Path) -> dict[str, Any]:
-        unread = sum(score is None for one in results.values() for score in one.values())
         result = videophy2.summarise(self._records(results), judge=self.config.judge)
         result["provenance"]["settings"] |= {"frames": self.config.frames, **self.config.questions}
-        lost = f"{unread} answers held no number from 1 to 5 and count as 0, as in the official code."
-        return result | {"warnings": [lost] if unread else []}
+        return result
 
     def _records(self, results: Results) -> list[Record]:
         scored = [

@@ -81,6 +81,7 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
             **dict.fromkeys((*encoders, *family.unused)),
             **_from_files(options, folder, set(encoders), dtype, codec_dtype),
             **quantised,
+            **family.given,
         )
     except (OSError, ValueError, TypeError, KeyError) as error:
         reason = str(error).strip().splitlines()[0]
@@ -94,7 +95,7 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
         pipe, folder, encoders, dtype=dtype, device=place, keep=options.keep_encoders, files=options.files
     )
     model = family.model(pipe, family.words(pipe, slots))
-    model.notes = _exchanged(folder, family)
+    model.notes = (*family.notes, *_exchanged(folder, family))
     if options.quantisation is not None:
         model.compute_dtype = dtype
     try:

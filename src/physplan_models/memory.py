@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from physplan.pipeline.events import quiet_libraries
 from physplan.video.base import FamilyModel
 from physplan.video.keyframe_conditioning import GivenFrame
 from physplan.video.memory import GradientMode, MemoryEstimate, MemoryRequest
@@ -36,6 +37,7 @@ from physplan_models.tiny_decoder import TinyDecoder, TinyPreviews
 def estimate_preset(preset: PublishedModel, **run: Any) -> MemoryEstimate:
     """The memory of a run with a published model before it is fetched; `run`: fields of `MemoryRequest`,
     of which the model's own are the default."""
+    quiet_libraries()
     own = {name: getattr(preset, name) for name in ("height", "width", "num_frames", "guidance_scale")}
     request = MemoryRequest(**own | run)
     model = published_on_meta(preset, checkpointing=request.checkpointing)

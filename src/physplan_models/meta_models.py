@@ -43,7 +43,8 @@ def meta_model(
         ),
         **built,
         **dict.fromkeys(family.encoders),
-        **settings,
+        **family.on_meta,
+        **{**settings, **family.given},
     )
     model = family.model(pipe, family.blank_words(pipe))
     for network in built.values():

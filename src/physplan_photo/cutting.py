@@ -12,7 +12,7 @@ from physplan.errors import PhysPlanError
 from physplan_photo.detector import DETECTING, DetectorConfig, find_objects
 from physplan_photo.detector import FILE as DETECTOR
 from physplan_photo.mobile_sam.model import mobile_sam, tidy
-from physplan_photo.objects import Asked, Box, Cut, Mask, Point, check_inside
+from physplan_photo.objects import Asked, Box, Cut, Mask, check_inside
 from physplan_photo.salient import main_mask
 from physplan_photo.weights import have
 from physplan_photo.words import classes_of
@@ -31,22 +31,6 @@ class CuttingConfig:
 
 
 CUTTING = CuttingConfig()
-
-
-def working_picture(picture: Image.Image, long_side: int = 1536) -> tuple[Image.Image, float]:
-    """The picture at most `long_side` long, and the factor that boxes and clicks are multiplied with."""
-    scale = min(1.0, long_side / max(picture.size))
-    if scale == 1.0:
-        return picture, 1.0
-    size = max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
-    return picture.resize(size, Image.Resampling.LANCZOS, reducing_gap=2.0), scale
-
-
-def scaled(asked: Asked, scale: float) -> Asked:
-    """Box and clicks in the pixels of a picture `scale` times as large."""
-    box = Box(*(value * scale for value in asked.box.tuple())) if asked.box else None
-    points = tuple(Point(p.x * scale, p.y * scale, p.inside) for p in asked.points)
-    return replace(asked, box=box, points=points)
 
 
 def check_picture(picture: Image.Image) -> None:

@@ -10,6 +10,7 @@ import json
 import resource
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from diffusers import (
     LTXVideoTransformer3DModel,
 )
 from PIL import Image
+from transformers import T5Config, T5EncoderModel
 
 from physplan.sketch.compose import Sketch
 from physplan.sketch.sampling import sketch_start
@@ -35,18 +37,30 @@ from physplan_testing import tiny_models
 SIDE, FRAMES = 64, 9
 
 
-def build(name: str, folder: Path) -> None:
-    """The networks at full size, in bf16; a text encoder of one layer."""
+T5_XXL = {"vocab_size": 32128, "d_model": 4096, "d_ff": 10240, "d_kv": 64, "num_heads": 64, "num_layers": 24}
+
+
+def build(name: str, folder: Path, *, whole_text_encoder: bool = False) -> None:
+    """The networks at full size, in bf16, one after the other; a text encoder of one layer, or T5-XXL's."""
     torch.manual_seed(0)
     pipe: Any = tiny_models._ltx() if name == "ltx" else tiny_models._cogvideox()
-    with default_dtype(torch.bfloat16):
-        if name == "ltx":  # 2B
-            pipe.transformer, pipe.vae = LTXVideoTransformer3DModel(), AutoencoderKLLTXVideo()
-        else:  # CogVideoX-2B, with the channels of an image-to-video model
-            pipe.transformer = CogVideoXTransformer3DModel(in_channels=32, out_channels=16)
-            pipe.vae = AutoencoderKLCogVideoX()
-        pipe.text_encoder = tiny_models._t5(width=4096)
     pipe.save_pretrained(folder)
+    networks: dict[str, Callable[[], Any]] = {
+        "text_encoder": lambda: tiny_models._t5(width=4096),
+        "transformer": LTXVideoTransformer3DModel,  # 2B
+        "vae": AutoencoderKLLTXVideo,
+    }
+    if name != "ltx":  # CogVideoX-2B, with the channels of an image-to-video model
+        networks["transformer"] = lambda: CogVideoXTransformer3DModel(in_channels=32, out_channels=16)
+        networks["vae"] = AutoencoderKLCogVideoX
+    if whole_text_encoder:
+        networks["text_encoder"] = lambda: T5EncoderModel(T5Config(**T5_XXL, feed_forward_proj="gated-gelu"))
+    for part, make in networks.items():
+        with default_dtype(torch.bfloat16):
+            network = make()
+        network.save_pretrained(folder / part)
+        del network
+        gc.collect()
 
 
 def guided_repeat(model: FamilyModel, conditioning: Any) -> float:

@@ -46,7 +46,7 @@ from transformers import (
 
 from physplan.video.base import FamilyModel
 from physplan.video.protocol import Conditioning
-from physplan_testing.tiny_newest import hunyuan15_pipeline, ltx2_pipeline
+from physplan_testing.tiny_newest import cosmos3_pipeline, hunyuan15_pipeline, ltx2_pipeline
 
 WORDS = ("a", "an", "ice", "cube", "ball", "rolls", "melts", "on", "the", "tray", "slowly", "blurry")
 TEXT_LENGTH = 16
@@ -118,9 +118,16 @@ def hunyuan15_meanflow(folder: Path) -> None:
     hunyuan15_pipeline(use_meanflow=True).save_pretrained(folder)
 
 
+def cosmos3(folder: Path) -> None:
+    cosmos3_pipeline(_wan(expand_timesteps=True).vae).save_pretrained(folder)
+
+
 BUILDERS: dict[str, Callable[[Path], None]] = {
     b.__name__: b
-    for b in (cogvideox, cogvideox15, wan, wan22, wan22_5b, ltx, ltx2, hunyuan15, hunyuan15_meanflow, svd)
+    for b in (
+        *(cogvideox, cogvideox15, wan, wan22, wan22_5b, ltx, ltx2, hunyuan15, hunyuan15_meanflow, svd),
+        cosmos3,
+    )
 }
 NAMES = tuple(BUILDERS)
 KEYFRAMED: dict[str, Callable[[Path], None]] = {

@@ -1,4 +1,4 @@
-"""Tiny HunyuanVideo 1.5 and LTX-2 pipelines of the real classes, with random weights, built offline."""
+"""Tiny HunyuanVideo 1.5, LTX-2 and Cosmos 3 pipelines of the real classes, random weights, built offline."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from diffusers import (
     AutoencoderKLHunyuanVideo15,
     AutoencoderKLLTX2Audio,
     AutoencoderKLLTX2Video,
+    AutoencoderKLWan,
     ClassifierFreeGuidance,
+    Cosmos3OmniPipeline,
+    Cosmos3OmniTransformer,
     FlowMatchEulerDiscreteScheduler,
     HunyuanVideo15ImageToVideoPipeline,
     HunyuanVideo15Transformer3DModel,
@@ -167,6 +170,33 @@ def ltx2_pipeline(tokenizer: PreTrainedTokenizerBase) -> LTX2ImageToVideoPipelin
             resnet_kernel_sizes=[3], resnet_dilations=[[1]], output_sampling_rate=16000,
         ),
     )  # fmt: skip
+
+
+def cosmos3_pipeline(vae: AutoencoderKLWan) -> Cosmos3OmniPipeline:
+    """Its transformer reads the words itself; no guardrail."""
+    letters = _byte_tokenizer()
+    letters.add_tokens(["<|vision_start|>"])
+    patch = 2
+    transformer = Cosmos3OmniTransformer(
+        head_dim=16,
+        hidden_size=32,
+        intermediate_size=32,
+        latent_channel=vae.config.z_dim,
+        latent_patch_size=patch,
+        num_attention_heads=2,
+        num_hidden_layers=2,
+        num_key_value_heads=1,
+        patch_latent_dim=patch**2 * vae.config.z_dim,
+        rope_axes_dim=(4, 2, 2),
+        vocab_size=len(letters),
+    )
+    return Cosmos3OmniPipeline(
+        transformer=transformer,
+        text_tokenizer=letters,
+        vae=vae,
+        scheduler=FlowMatchEulerDiscreteScheduler(shift=3.0),
+        enable_safety_checker=False,
+    )
 
 
 def _byte_tokenizer() -> Qwen2Tokenizer:

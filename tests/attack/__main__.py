@@ -1,7 +1,7 @@
 """`make attack`: a bad day, on this machine alone. Prints what was tried and what fell (exit code 1).
 
 Every probe is decided by the seed and its number: `--only KIND --probe N` does one again. `--revert ITEM`
-takes a fix away first (1 to 5 of issue 15, 42.1 to 42.8 of issue 42) and expects the campaign to notice.
+takes a fix away first (1 to 5 of issue 15, 42.1 to 42.9 of issue 42) and expects the campaign to notice.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def main() -> int:
     )
     parser.add_argument("--probe", type=some, metavar="N", help="this probe alone, or those from N-M")
     parser.add_argument(
-        "--revert", action="append", metavar="ITEM", help="without a fix: 1 to 5, or 42.1 to 42.8"
+        "--revert", action="append", metavar="ITEM", help="without a fix: 1 to 5, or 42.1 to 42.9"
     )
     args = parser.parse_args()
     os.environ.pop("GEMINI_API_KEY_FILE", None)

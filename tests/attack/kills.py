@@ -54,7 +54,7 @@ def of_evaluation(folder: Path) -> dict[str, str]:
     for path in sorted(folder.glob("work/cases/*/result.json")):
         result = json.loads(path.read_text())["result"]
         found[path.parent.name] = json.dumps(
-            {k: v for k, v in result.items() if k != "seconds"}, sort_keys=True
+            {k: v for k, v in result.items() if k not in ("seconds", "cpu_seconds")}, sort_keys=True
         )
     return found
 

@@ -23,7 +23,7 @@ from tests.attack.disks import PLENTY, _mount, small_disk
 from tests.attack.strangers import PATHS, told
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "studio"))
-from studio_double import PROMPT, Client, plan, serving
+from studio_double import PROMPT, Client, plan, serving, worker_of
 
 from physplan_studio.server import Studio
 
@@ -99,7 +99,7 @@ def full_disk(probe: Probe) -> None:
         studio, client = stack.enter_context(opened(disk / "runs"))
         picture = client.upload(png())[1]["picture"]
         studio.session.offers.wait(60)
-        gate = studio.session._workers["slow"].gate  # type: ignore[attr-defined]
+        gate = worker_of(studio).gate
         gate.clear()
         runs = [client.ask("start", picture=picture, prompt=f"{PROMPT} {n}")["run"] for n in range(3)]
         client.until(runs[0], "running")

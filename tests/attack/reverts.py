@@ -1,4 +1,4 @@
-"""The fixes of issue 15 (1 to 5) and of issue 42 (42.1 to 42.8), each taken away again: the campaign notices.
+"""The fixes of issue 15 (1 to 5) and of issue 42 (42.1 to 42.9), each taken away again: the campaign notices.
 
 Patches of the functions that carry the fix, in this process and all that it forks.
 """
@@ -249,6 +249,100 @@ def take_own_files_for_foreign() -> None:
     jobs._unfinished = lambda path: False
 
 
+def follow_downloads() -> None:
+    from physplan_models.servers.http import Transport
+
+    Transport._require_own = lambda self, url: None  # type: ignore[method-assign]
+
+
+def wait_as_long_as_told() -> None:
+    import time
+
+    from physplan_models.servers.client import VideoServerClient
+
+    no_call_has_an_end()
+    real = VideoServerClient._wait
+
+    def wait(self: Any, key: str, id: str, seconds: float, deadline: float) -> None:
+        time.sleep(min(seconds, 25))
+        real(self, key, id, 0, deadline)
+
+    VideoServerClient._wait = wait  # type: ignore[method-assign]
+
+
+def no_call_has_an_end() -> None:
+    """The gateway's own limit, which holds for every client."""
+    from physplan.calls import gateway
+
+    gateway._within = lambda seconds, action: action()
+
+
+def let_servers_drip() -> None:
+    import contextlib
+
+    from physplan_models.servers import http
+
+    no_call_has_an_end()
+    http._cut_after = lambda seconds, connection: contextlib.nullcontext()  # type: ignore[assignment]
+
+
+def believe_a_list() -> None:
+    from physplan_models.servers import openrouter
+
+    openrouter._dearest = lambda skus: max(float(usd) for usd in skus.values())
+
+
+def keep_uploads_as_they_are() -> None:
+    from physplan_studio.pictures import PictureStore
+
+    real = PictureStore.receive
+
+    def receive(self: Any, content: bytes) -> str:
+        id = real(self, content)
+        (self._folder / f"{id}.png").write_bytes(content)
+        return id
+
+    PictureStore.receive = receive  # type: ignore[method-assign]
+
+
+def end_without_memory() -> None:
+    from physplan import cli
+
+    cli.MemoryError = type("Never", (Exception,), {})  # type: ignore[attr-defined]
+
+
+def take_what_is_no_number() -> None:
+    import torch
+
+    from integrations.comfyui import work
+
+    real = torch.isfinite
+
+    class Torch:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(torch, name)
+
+        def isfinite(self, value: Any) -> Any:
+            return torch.ones_like(real(value))
+
+    work.torch = Torch()  # type: ignore[assignment]
+
+
+def give_each_row_the_whole_budget() -> None:
+    everywhere("total_settings", lambda folder, budget: {"runtime.budget": budget})
+    from physplan_bench import shared_budget
+    from physplan_bench.batch import jobs
+
+    shared_budget.total_settings = lambda folder, budget: {"runtime.budget": budget}
+    jobs.require_total = lambda path: None  # type: ignore[assignment]
+
+
+def end_without_words() -> None:
+    from physplan import cli
+
+    cli.KeyboardInterrupt = type("Never", (BaseException,), {})  # type: ignore[attr-defined]
+
+
 REVERTS = (
     Revert(item="1", what="temporaries are whatever looks like one, in any folder", kind="folders",
            words=("a file of the user's, is gone",), apply=delete_what_looks_temporary),
@@ -296,4 +390,22 @@ REVERTS = (
            apply=keep_votes_for_all),
     Revert(item="42.8", what="unfinished files of a batch are foreign", kind="strangers",
            words=("killed early",), apply=take_own_files_for_foreign),
+    Revert(item="42.9", what="a download is followed to any host", kind="servers",
+           words=("a download was followed",), apply=follow_downloads),
+    Revert(item="42.9", what="a video server says how long is waited", kind="servers",
+           words=("was waited for",), apply=wait_as_long_as_told),
+    Revert(item="42.9", what="an exchange with a video server has no end", kind="servers",
+           words=("a video server drips", "hangs"), apply=let_servers_drip),
+    Revert(item="42.9", what="a server's list of prices is believed", kind="servers",
+           words=("a second costs",), apply=believe_a_list),
+    Revert(item="42.9", what="uploads are kept as they came", kind="pages",
+           words=("words of an upload", "another format"), apply=keep_uploads_as_they_are),
+    Revert(item="42.9", what="no sentence for little memory", kind="stops", words=("MB for", "traceback"),
+           apply=end_without_memory),
+    Revert(item="42.9", what="no sentence for Ctrl-C", kind="stops", words=("after SIGINT", "traceback"),
+           apply=end_without_words),
+    Revert(item="42.9", what="each row has the whole budget", kind="stops", words=("USD on a budget",),
+           apply=give_each_row_the_whole_budget),
+    Revert(item="42.9", what="pictures of no numbers are taken", kind="nodes", words=("a score of",
+           "a video of no numbers", "ValueError", "traceback"), apply=take_what_is_no_number),
 )  # fmt: skip

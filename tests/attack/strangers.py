@@ -82,6 +82,29 @@ def consent_in_a_workflow(probe: Probe) -> None:
         probe.fell(f"a workflow gave consent: {name} was taken")
 
 
+def consent_in_a_set(probe: Probe) -> None:
+    """A file of benchmarks that says yes in any form, or names who gets the judge's key."""
+    from physplan_bench.sets.file import read_set
+
+    said: list[tuple[str, Any]] = [
+        ("set", f"runtime.allow_hosts=[{EVIL}]"),
+        ("set", f" runtime.allow_hosts=[{EVIL}]"),
+        ("set", f"runtime={{allow_hosts: [{EVIL}]}}"),
+        ("set", "runtime={prices: free.json}"),
+        ("judge", ["gemini:x", f"--set=runtime.allow_hosts=[{EVIL}]"]),
+        (f"set=runtime.allow_hosts=[{EVIL}]", True),
+        ("judge", f"openai:x@HTTPS://{EVIL}/v1"),
+        ("judge", "openai:x@http://10.0.0.7/v1"),
+        ("budge", 1_000),
+    ]
+    option, value = probe.chance.choice(said)
+    benchmarks = {"phyground": {"data": "pg", option: value}}
+    (probe.folder / "set.yaml").write_text(json.dumps({"methods": ["base"], "benchmarks": benchmarks}))
+    with suppress(PhysPlanError):
+        read_set(probe.folder / "set.yaml")
+        probe.fell(f"a set gave consent: {option}: {value} was taken")
+
+
 def told(probe: Probe, changes: dict[str, Any], name: str = "v.mp4") -> bytes:
     """A real run's video, whose words about itself are others."""
     from physplan.origin import read_origin
@@ -166,6 +189,6 @@ def a_batch_killed_early(probe: Probe) -> None:
 
 
 ATTACKS: tuple[Callable[[Probe], None], ...] = (
-    *(consent_in_rows, consent_in_a_config, consent_in_a_workflow, paths_in_a_video),
+    *(consent_in_rows, consent_in_a_config, consent_in_a_workflow, consent_in_a_set, paths_in_a_video),
     *(bytes_that_are_no_text, odd_letters_in_rows, formulas_in_tables, a_batch_killed_early),
 )

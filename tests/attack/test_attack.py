@@ -25,7 +25,7 @@ def test_a_short_bad_day_fells_nothing() -> None:
     assert re.search(r"^\d\d+ tried, 0 fell", done.stdout, re.MULTILINE), done.stdout
 
 
-ITEMS = [*"12345", *(f"42.{number}" for number in range(1, 9))]
+ITEMS = [*"12345", *(f"42.{number}" for number in range(1, 10))]
 
 
 def test_each_fix_of_the_two_issues_can_be_taken_away() -> None:

@@ -14,8 +14,15 @@ from physplan.cli import main
 from physplan_bench.accept.run import RESULT
 
 
-def recipe_of(preset: str, models: Path, url: str) -> dict[str, Any]:
+def recipe_of(preset: str, models: Path, url: str, video_url: str = "") -> dict[str, Any]:
     """The preset as the pipeline's own tests have it: every part it names, only small."""
+    if preset == "sandbox":
+        return {"preset": preset}
+    if preset == "photo":
+        return {"preset": preset, "video": {"height": 96, "width": 128, "num_frames": 9}}
+    if preset == "cloud":
+        small = {"width": 48, "height": 32, "num_frames": 9, "fps": 8, "base_url": video_url}
+        return tiny_pipelines.storyboard(models, url) | {"preset": preset, "video": small}
     if preset in ("home", "desk"):
         return tiny_pipelines.local(models, url, preset)
     if preset == "open":
@@ -28,12 +35,17 @@ def recipe_of(preset: str, models: Path, url: str) -> dict[str, Any]:
     return given
 
 
-def accept(recipe: dict[str, Any], folder: Path, *more: object) -> tuple[int, dict[str, Any]]:
-    """Exit code and acceptance.json of the command on this recipe."""
+def written(recipe: dict[str, Any], folder: Path) -> Path:
+    """The recipe as a file beside the acceptance's folder."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder.with_name(f"{folder.name}.yaml")
     file.write_text(yaml.safe_dump(json.loads(json.dumps(recipe, default=list))), encoding="utf-8")
-    code = main(["accept", str(file), "-o", str(folder), *map(str, more)])
+    return file
+
+
+def accept(recipe: dict[str, Any], folder: Path, *more: object) -> tuple[int, dict[str, Any]]:
+    """Exit code and acceptance.json of the command on this recipe."""
+    code = main(["accept", str(written(recipe, folder)), "-o", str(folder), *map(str, more)])
     return code, json.loads((folder / RESULT).read_text(encoding="utf-8"))
 
 

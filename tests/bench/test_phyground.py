@@ -177,6 +177,10 @@ def test_several_methods_are_rated_and_compared_pair_by_pair(
         monkeypatch.setenv("OPENAI_API_KEY", server.key)
         arguments = ("--data", data, "--videos", data / "videos", "--judge", f"openai:judge@{server.url}")
         arguments += ("--methods", "base", "sketch", "--frames", "2", "-o", data / "page")
+        part = evaluate_command("phyground", *arguments[:-2], "--work", data / "page.cases", "--shard", "1/2")
+        assert part[0] == 0, part[2]
+        assert f"{len(PROMPTS) // 2 * 2} of {len(PROMPTS) * 2} cases are done" in part[1]
+        assert not (data / "page").exists()
         code, out, error = evaluate_command("phyground", *arguments)
     assert code == 0, error
     assert "Pair by pair, less base" in out

@@ -352,6 +352,10 @@ def test_two_runs_give_mean_deviation_and_a_submission(benchmark, evaluate_comma
 def test_a_template_orders_the_parts_of_best_practice_prompts() -> None:
     parts = {"camera": "Still camera.", "setup": "", "scene": "A table.", "action": "The ball falls."}
     assert fill("{action}, {setup}, {scene} {camera}", parts) == "The ball falls., A table. Still camera."
+    assert fill("Where:\\n{setup} {scene}\\n- {action}", parts) == "Where:\nA table.\n- The ball falls."
+    assert fill("{action}, {scene} {setup}, {camera}", parts) == "The ball falls., A table., Still camera."
+    bare = parts | {"scene": ""}
+    assert fill("{action}, {setup} {scene}, {camera}", bare) == "The ball falls., Still camera."
     with pytest.raises(PhysPlanError, match="its parts are camera"):
         fill("{action} {mood}", parts)
     with pytest.raises(PhysPlanError, match=r"lacks \{action\}"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -16,7 +18,7 @@ from physplan_bench.physics_iq import (
     physics_iq_score,
     verified_score,
 )
-from physplan_bench.physics_iq.masks import iter_motion_masks, lossy_round_trip, resize_masks
+from physplan_bench.physics_iq.masks import iter_motion_masks, lossy_round_trip, read_masks, resize_masks
 
 EXACT = Metrics(spatiotemporal=1, spatial=1, weighted_spatial=1, mse=0)
 
@@ -197,6 +199,21 @@ def test_lossy_masks_are_nearly_the_exact_ones() -> None:
     lossy = resize_masks(stored, None)
     assert lossy.shape == exact.shape
     assert (lossy == exact).mean() > 0.98
+
+
+def test_of_a_shipped_mask_the_first_channel_counts(tmp_path: Path) -> None:
+    """As in the official code: a blue half is motion, a red one is not."""
+    cv2 = pytest.importorskip("cv2")
+    frame = np.zeros((32, 64, 3), np.uint8)
+    frame[:, :32, 0], frame[:, 32:, 2] = 255, 255  # blue and red, as OpenCV orders them
+    writer = cv2.VideoWriter(str(tmp_path / "masks.mp4"), cv2.VideoWriter.fourcc(*"mp4v"), 8, (64, 32))
+    for _ in range(3):
+        writer.write(frame)
+    writer.release()
+    found = resize_masks(read_masks(tmp_path / "masks.mp4", frames=2), (16, 8))
+    assert found.shape == (2, 8, 16)
+    assert found[:, :, :7].all()
+    assert not found[:, :, 9:].any()
 
 
 def test_official_rounding_keeps_four_decimals_of_every_frame() -> None:

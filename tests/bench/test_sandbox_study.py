@@ -16,6 +16,7 @@ from physplan_bench.sandbox.arms import ABLATION_ARMS, Arm, arms
 from physplan_bench.sandbox.benchmark import SandboxStudy, effective, make_case
 from physplan_bench.sandbox.measure import bystanders, compare_with_truth, make_video
 from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.tables import render
 from physplan_sandbox.world.phenomena import scene
 from physplan_sandbox.world.render import FRAMES
 from physplan_sandbox.world.scene import DistractorChange
@@ -214,6 +215,29 @@ def test_a_study_sums_up_shares_with_intervals_over_scenes(tmp_path):
     table = study.table({**study.summarise(results, tmp_path), "benchmark": "sandbox"}, "").with_reported()
     assert [row.source for row in table.rows[-2:]] == ["", ""]
     assert "PhysPlan, real videos" in [row.label for row in table.rows]
+
+
+def test_without_guided_sketch_methods_are_compared_with_physplan_level_by_level(tmp_path):
+    two = arms("physplan", "frame_guidance", levels=(1, 3))
+    study = replace(SandboxStudy.of_preset(), scenes=2, seeds=1, arms=two)
+    shown = scene("test", 400)
+    truth = compare_with_truth(shown, shown.render(), shown.render().frames)
+    results = {case.name: truth for case in study.reference}
+    for arm, case in study.parts:
+        good = arm.name == "physplan" or arm.level == 1
+        said = {"verdict": "holds", "score": float(good), "attempts": 1, "cpu_seconds": 2.0, "seconds": 9.0}
+        results[case.name] = {**truth, **said, "plausible": good, "domain": "optics"}
+    summary = study.summarise(results, tmp_path)
+    beside = {label: row.get("beside_proposed") for label, row in summary["arms"].items()}
+    assert beside["frame_guidance"]["lost"] == 0
+    assert beside["frame_guidance @ level 3"]["lost"] == 2
+    assert beside["physplan"] is None
+    judged = summary["verdicts"]
+    assert set(judged) == {"together", *(arm.label for arm in two)}
+    assert judged["together"]["videos"] == 8
+    printed = render(study.table({**summary, "benchmark": "sandbox"}, ""), "markdown")
+    assert "less physplan" in printed
+    assert "CPU s" in printed
 
 
 def test_the_command_prints_a_table_draws_a_plot_and_keeps_what_is_done(tmp_path, capsys):

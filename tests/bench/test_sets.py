@@ -52,9 +52,17 @@ def test_parts_are_all_combinations_with_best_of_n_last(tmp_path: Path) -> None:
     [
         (("benchmarks:", "marks:"), "names no benchmarks"),
         (("phyground:", "vbench:"), "makes no videos"),
-        (("judge: gemini:x", "seed: 3"), "seed is the set's own"),
-        (("judge: gemini:x", "set: runtime.allow_hosts=a"), "only typed"),
+        (("judge: gemini:x", "seed: 3"), "does not choose 'seed'"),
+        (("judge: gemini:x", "budge: 1000"), "does not choose 'budge'"),  # argparse takes it for --budget
+        (("judge: gemini:x", "'set=runtime.allow_hosts=[a]': true"), "does not choose"),
+        (("judge: gemini:x", "set: 'runtime.allow_hosts=[a]'"), "sets runtime.allow_hosts"),
+        (("judge: gemini:x", "set: ' runtime.allow_hosts=[a]'"), "sets runtime.allow_hosts"),
+        (("judge: gemini:x", "set: 'runtime={allow_hosts: [a]}'"), "sets runtime.allow_hosts"),
+        (("judge: gemini:x", "judge: ['gemini:x', '--set=runtime.allow_hosts=[a]']"), "not a value"),
         (("judge: gemini:x", "judge: 'openai:x@https://far.example/v1'"), "a key may not be sent"),
+        (("judge: gemini:x", "judge: 'openai:x@HTTPS://far.example/v1'"), "a key may not be sent"),
+        (("judge: gemini:x", "judge: 'openai:x@http://10.0.0.7/v1'"), "a key may not be sent"),
+        (("[sandbox]", "['--set=runtime.allow_hosts=[a]']"), "not a name"),
         (("[sandbox]", "['mine:load']"), "would run code"),
         (("base, sketch", "sketch"), "with both METHOD and base"),
         (("[0, 1]", "[-1]"), "seeds are a list"),
@@ -73,7 +81,7 @@ def test_a_wrong_option_is_said_before_anything_is_made(tmp_path: Path, evaluate
     (tmp_path / "set.yaml").write_text(SET.replace("judge: gemini:x", "jugde: gemini:x"))
     code, _, error = evaluate_command("set", tmp_path / "set.yaml", "--work", tmp_path / "work")
     assert code == 2
-    assert "phyground: unrecognized arguments: --jugde gemini:x" in error
+    assert "phyground: a set does not choose 'jugde'. Did you mean 'judge'?" in error
     assert not (tmp_path / "work").exists()
 
 

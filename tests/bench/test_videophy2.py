@@ -10,6 +10,7 @@ import pytest
 from evaluation_videos import write_video
 
 from physplan.cli import main
+from physplan_bench.videophy2_judge import segment_frames
 from physplan_testing.loopback import Answer, Asked, OpenAIServer
 
 CAPTIONS = [f"A ball, thrown {i} times, lands; it rolls." for i in range(10)]
@@ -49,6 +50,24 @@ def test_files_that_do_not_fit_are_refused(
     (tmp_path / "pc.csv").write_text(text.replace(",3.0\n", ",7\n"))
     assert main(files) != 0
     assert "not 1 to 5" in capsys.readouterr().err
+
+
+def test_an_answer_that_autoeval_did_not_read_counts_as_low(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The official code writes 0 there; video 0 was good on both."""
+    text = (tmp_path / "pc.csv").read_text()
+    (tmp_path / "pc.csv").write_text(text.replace('examples/v,_0.mp4",4.0', 'examples/v,_0.mp4",0.0'))
+    assert main([*files, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["parts"]["all"]["joint"]["value"] == pytest.approx(40)
+    assert "1 answers held no number" in printed.err
+
+
+def test_frames_are_taken_one_segment_apart() -> None:
+    """Of 65 frames every second, from half a segment on; a video shorter than the count repeats frames."""
+    assert [int(f) for f in segment_frames(np.arange(65), 32)] == list(range(1, 65, 2))
+    assert [int(f) for f in segment_frames(np.arange(3), 4)] == [0, 0, 1, 2]
 
 
 def test_a_judge_behind_a_server_is_asked_in_the_benchmarks_own_words(

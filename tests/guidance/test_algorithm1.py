@@ -23,7 +23,8 @@ from physplan_testing.pictures import ColourFeatures, ground_depth
 
 # A random decoder shows grey mush: a low b finds something in it. Both stages, and a step without guidance.
 SHORT = Constants(threshold=0.3, layout_steps=1, guided_steps=2, repeats=1)
-FAMILIES = ("cogvideox", "cogvideox15", "wan", "wan22_5b", "ltx", pytest.param("svd", marks=pytest.mark.slow))
+FAMILIES = ("cogvideox", "wan", "wan_vace", "ltx", "ltx2", "svd")
+VARIANTS = ("hunyuan15", "cogvideox15", "wan22", "wan22_5b", "ltx095")  # the slowest family, and versions
 
 
 @pytest.fixture
@@ -99,7 +100,9 @@ def both_ways(
     return reference, made.latents
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    "name", [*FAMILIES, *(pytest.param(name, marks=pytest.mark.slow) for name in VARIANTS)]
+)
 def test_the_reference_and_the_production_loop_give_equal_latents(
     float64: None, name: str, tmp_path, chain, evidence, prepare
 ) -> None:

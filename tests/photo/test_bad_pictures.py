@@ -15,7 +15,6 @@ from physplan.graph import EventChain  # noqa: E402
 from physplan.pictures import open_picture  # noqa: E402
 from physplan_photo.cli.given import _in_frame, frame_size  # noqa: E402
 from physplan_photo.compose.render import Renderer  # noqa: E402
-from physplan_photo.cutting import working_picture  # noqa: E402
 from physplan_photo.grammar.reasoner import plan_sentence  # noqa: E402
 from physplan_photo.graph.relations import Seen, photo_graph  # noqa: E402
 from physplan_photo.objects import parse_object  # noqa: E402
@@ -47,15 +46,10 @@ def test_transparency_becomes_a_ground_and_portrait_stays_portrait(tmp_path: Pat
     assert typed == "leaf:88.0,88.0,264.0,616.0"
 
 
-def test_a_photograph_of_too_many_pixels_is_refused_and_a_large_one_is_worked_on_smaller(
-    tmp_path: Path,
-) -> None:
+def test_a_photograph_of_too_many_pixels_is_refused(tmp_path: Path) -> None:
     Image.new("1", (10_000, 6_000)).save(tmp_path / "vast.png")
     with pytest.raises(PhysPlanError, match="scale it to 50 megapixels or less"):
         open_picture(tmp_path / "vast.png")
-    small, scale = working_picture(Image.new("RGB", (4000, 3000)))
-    assert small.size == (1536, 1152)
-    assert scale == pytest.approx(0.384)
 
 
 @pytest.mark.parametrize("edge", ["left", "right", "top", "bottom"])

@@ -13,7 +13,10 @@ from physplan.errors import PhysPlanError
 from physplan.methods import find
 from physplan.pipeline import PhysPlan
 from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.defaults import with_defaults
+from physplan.pipeline.forecast import memory_request
 from physplan.presets import NAMES, PRESETS
+from physplan.video.known import video_model
 from physplan_models.stage_memory import stage_memory
 
 DOCS = (Path(__file__).parents[2] / "docs" / "presets.md").read_text(encoding="utf-8")
@@ -98,3 +101,11 @@ def test_frame_guidance_on_wan_is_as_its_own_code_has_it() -> None:
     assert (wan.window_length, wan.preview_downscale, wan.schedule.travel) == (2, 2, (3, 10))
     other = find("frame_guidance").guidance(load_config("paper"))
     assert (other.window_length, other.preview_downscale, other.schedule.travel) == (None, 1, (5, 20))
+
+
+def test_a_step_with_keyframes_that_fade_is_counted_without_weights() -> None:
+    config = with_defaults(
+        load_config("home", {"video.height": 64, "video.width": 64, "video.num_frames": 9})
+    )
+    request = memory_request(config, find("conditioned"), 1)
+    assert "a step" in str(video_model(config.video.model).memory(config.video, request))

@@ -174,6 +174,13 @@ class StandIn:
     def close(self) -> None: ...
 
 
+def worker_of(studio: Studio, lane: str = "slow") -> StandIn:
+    """The one process of a lane."""
+    (found,) = studio.session._workers[lane]
+    assert isinstance(found, StandIn)
+    return found
+
+
 @contextmanager
 def serving(runs: Path, host: str = "127.0.0.1") -> Iterator[Studio]:
     studio = Studio(runs, host=host, port=0, make_worker=StandIn)  # type: ignore[arg-type]

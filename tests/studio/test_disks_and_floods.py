@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from studio_double import PROMPT, Client, serving
+from studio_double import PROMPT, Client, serving, worker_of
 
 from physplan.errors import PhysPlanError
 from physplan.origin import OriginError, read_origin
@@ -50,7 +50,7 @@ def test_a_full_disk_fails_jobs_and_no_lane(
     client: Client, studio: Studio, runs: Path, full: list[bool]
 ) -> None:
     picture = client.upload(png())[1]["picture"]
-    gate = studio.session._workers["slow"].gate  # type: ignore[attr-defined]
+    gate = worker_of(studio).gate
     gate.clear()
     first = client.ask("start", picture=picture, prompt=f"{PROMPT} 1")["run"]
     second = client.ask("start", picture=picture, prompt=f"{PROMPT} 2")["run"]
@@ -75,7 +75,7 @@ def test_a_job_that_breaks_in_any_way_fails_alone(
     picture = client.upload(png())[1]["picture"]
     for error in (OSError(errno.ENOSPC, "No space left on device", "/x/log"), RuntimeError("odd")):
         with monkeypatch.context() as patched:
-            patched.setattr(studio.session._workers["slow"], "call", _raising(error))
+            patched.setattr(worker_of(studio), "call", _raising(error))
             name = client.ask("start", picture=picture, prompt=PROMPT)["run"]
             said = client.until_ended(name)["job"]
         assert said["state"] == "failed"

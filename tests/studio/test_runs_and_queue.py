@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from studio_double import PROMPT, Client, StandIn, plan, serving, write_run
+from studio_double import PROMPT, Client, plan, serving, worker_of, write_run
 
 from physplan.errors import PhysPlanError
 from physplan_studio.checking import check_plan
@@ -30,10 +30,6 @@ def upload(client: Client) -> str:
     encoded = io.BytesIO()
     Image.new("RGB", (32, 32), (90, 120, 150)).save(encoded, "PNG")
     return str(client.upload(encoded.getvalue())[1]["picture"])
-
-
-def worker(studio: Studio, lane: str = "slow") -> StandIn:
-    return studio.session._workers[lane]  # type: ignore[return-value]
 
 
 def test_old_runs_are_listed_also_those_in_folders_of_folders(client: Client) -> None:
@@ -150,7 +146,7 @@ def test_a_plan_that_holds_comes_back_with_what_follows_from_it() -> None:
 def test_runs_wait_in_order_can_be_moved_stopped_and_go_on(
     client: Client, studio: Studio, picture: str
 ) -> None:
-    worker(studio).gate.clear()
+    worker_of(studio).gate.clear()
     first, second, third = (
         client.ask("start", picture=picture, prompt=f"{PROMPT} {n}")["run"] for n in range(3)
     )
@@ -164,12 +160,12 @@ def test_runs_wait_in_order_can_be_moved_stopped_and_go_on(
     client.until(first, "stopped")
     client.ask("stop", run=second)
     client.until(second, "stopped")
-    worker(studio).gate.set()
+    worker_of(studio).gate.set()
     client.until(third, "done")
     for run in (first, second):
         client.ask("continue", run=run)
         client.until(run, "done")
-    assert worker(studio).made == [third, first, second]
+    assert worker_of(studio).made == [third, first, second]
 
 
 def test_a_paused_queue_begins_no_video_but_plans_on(client: Client, picture: str) -> None:
@@ -183,7 +179,7 @@ def test_a_paused_queue_begins_no_video_but_plans_on(client: Client, picture: st
 
 
 def test_progress_terms_and_the_time_left_are_told(client: Client, studio: Studio, picture: str) -> None:
-    worker(studio).gate.clear()
+    worker_of(studio).gate.clear()
     name = client.ask("start", picture=picture, prompt=PROMPT)["run"]
     client.until(name, "running")
     found = client.ask("state", run=name)
@@ -191,7 +187,7 @@ def test_progress_terms_and_the_time_left_are_told(client: Client, studio: Studi
         found = client.ask("state", run=name)
     assert found["progress"]["remaining"] == 3.0
     assert found["progress"]["terms"]["count"][-1] == 0.5
-    worker(studio).gate.set()
+    worker_of(studio).gate.set()
     client.until(name, "done")
 
 
@@ -199,14 +195,14 @@ def test_a_studio_that_starts_again_finds_what_waited_and_what_was_under_way(run
     with serving(runs) as studio:
         client = Client(studio.server.port)
         picture = upload(client)
-        worker(studio).gate.clear()
+        worker_of(studio).gate.clear()
         under_way = client.ask("start", picture=picture, prompt=PROMPT)["run"]
         client.until(under_way, "running")
         waiting = client.ask("start", picture=picture, prompt=PROMPT)["run"]
         with pytest.raises(PhysPlanError, match="open on"):
             Studio(runs, host="127.0.0.1", port=0)
         studio.session._queue.close()  # as a kill: nothing more is written
-        worker(studio).gate.set()
+        worker_of(studio).gate.set()
     with serving(runs) as studio:
         client = Client(studio.server.port)
         found = client.ask("state", run=under_way)
@@ -267,7 +263,7 @@ def test_a_question_that_the_studio_ends_over_is_answered(
     def gone(*given: object, **more: object) -> None:
         raise Stopped
 
-    monkeypatch.setattr(studio.session._workers["quick"], "call", gone)
+    monkeypatch.setattr(worker_of(studio, "quick"), "call", gone)
     assert "is ending" in client.refused("forecast", picture=picture, prompt="the ball grows")
 
 

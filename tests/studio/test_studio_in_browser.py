@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 from PIL import Image
-from studio_double import HOSTILE, PROMPT, Client, Opened, plan, write_run
+from studio_double import HOSTILE, PROMPT, Client, Opened, plan, worker_of, write_run
 
 from physplan.runs import layout
 from physplan_studio.listing import PER_PAGE
@@ -280,7 +280,7 @@ def test_an_anchor_is_dragged_and_moved_with_the_keyboard(page: Any, studio: Stu
 
 
 def test_two_tabs_see_one_queue_and_do_not_break_each_other(page: Any, studio: Studio) -> None:
-    gate = studio.session._workers["slow"].gate  # type: ignore[attr-defined]
+    gate = worker_of(studio).gate
     gate.clear()
     other = new_page(page.context)
     for tab in (page, other):
@@ -303,7 +303,7 @@ def test_two_tabs_see_one_queue_and_do_not_break_each_other(page: Any, studio: S
 
 
 def test_the_keyboard_stays_where_it_is_while_a_page_follows_the_work(page: Any, studio: Studio) -> None:
-    studio.session._workers["slow"].gate.clear()  # type: ignore[attr-defined]
+    worker_of(studio).gate.clear()
     page.goto(address(studio) + "#/run/half")
     page.get_by_role("button", name="Make the video").click()
     page.goto(address(studio) + "#/queue")

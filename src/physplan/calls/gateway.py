@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import TypeVar
 
 from physplan.calls.ledger import Entry, Ledger
@@ -82,12 +81,8 @@ class Gateway:
         self.prices = prices or PriceTable.load()
         self.policy = policy or CallPolicy()
         self.on_call = on_call
-        self.waited = 0.0  # seconds in which at least one attempt was under way or backing off
         self._sleep = sleep
         self._slots = threading.BoundedSemaphore(self.policy.at_once)
-        self._lock = threading.Lock()
-        self._waiting = 0
-        self._waiting_since = 0.0
 
     def ask(self, request: Request) -> CallRecord:
         """The answer to `request`: from the store, else from the model, and stored before it is returned."""
@@ -143,7 +138,7 @@ class Gateway:
                         f"{self.policy.longest_wait:.0f} s: run the same command again later.",
                         status=fault.status,
                     ) from None
-                self._wait_while(partial(self._sleep, wait))
+                self._sleep(wait)
         raise AssertionError("unreachable")
 
     def _attempt(
@@ -160,11 +155,8 @@ class Gateway:
             )
             started = time.perf_counter()
             try:
-                reply = self._wait_while(
-                    lambda: _within(
-                        self.policy.timeout,
-                        lambda: self.client.complete(request, timeout=self.policy.timeout),
-                    )
+                reply = _within(
+                    self.policy.timeout, lambda: self.client.complete(request, timeout=self.policy.timeout)
                 )
                 seconds = round(time.perf_counter() - started, 3)
                 reply = replace(reply, text=reply.text.encode("utf-8", "replace").decode())
@@ -200,20 +192,6 @@ class Gateway:
 
     def _price(self, model: str) -> Price | None:
         return self.prices.find(model) or (FREE if self.client.local else None)
-
-    def _wait_while(self, action: Callable[[], T]) -> T:
-        """Run `action`, and count the time in `waited`, overlapping waits once."""
-        with self._lock:
-            if self._waiting == 0:
-                self._waiting_since = time.perf_counter()
-            self._waiting += 1
-        try:
-            return action()
-        finally:
-            with self._lock:
-                self._waiting -= 1
-                if self._waiting == 0:
-                    self.waited += time.perf_counter() - self._waiting_since
 
 
 def _usd(price: Price | None, usage: Usage | None, request: Request, worst: float | None) -> float | None:

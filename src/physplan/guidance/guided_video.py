@@ -17,7 +17,7 @@ from physplan.guidance.watch import Watch
 from physplan.perception.evidence import Evidence
 from physplan.perception.protocol import DepthEstimator, FeatureEncoder
 from physplan.video.checkpoint import Checkpoint
-from physplan.video.protocol import Conditioning, DrawsOutcome, VideoModel
+from physplan.video.protocol import Conditioning, VideoModel, led_by_plan
 from physplan.video.sampling import Start
 
 
@@ -44,8 +44,8 @@ def guide(
     if config.noise_order == "frame_guidance":
         conditioning = frame_guidance_start(conditioning, generator)
     guided = any(config.schedule.repeats)
-    if guided and isinstance(model, DrawsOutcome):
-        conditioning = model.undecided(conditioning)
+    if guided or start is not None:
+        conditioning = led_by_plan(model, conditioning)
     size = preview_size(conditioning, config)
     objective = build_objective(
         config.losses if guided else (),

@@ -51,7 +51,7 @@ def require_to_plan(config: Config, *, drawn: bool = False) -> None:
     """The same for a plan alone, or with its keyframes."""
     check_names(config)
     todo: list[layout.StageName] = ["plan", "keyframes"] if drawn else ["plan"]
-    _refuse([*_of_callers(config, todo), *_of_weights(config, todo)])
+    _refuse([*callers_lack(config, todo), *_of_weights(config, todo)])
 
 
 def can_reason(config: Config) -> bool:
@@ -59,7 +59,7 @@ def can_reason(config: Config) -> bool:
     name = config.reasoner.name
     if name not in REASONERS.callers:
         return getattr(REASONERS.load(name), "calls_out", ...) is None
-    return not config.runtime.offline and not list(_of_callers(config, ["plan"]))
+    return not config.runtime.offline and not list(callers_lack(config, ["plan"]))
 
 
 def _refuse(found: Iterable[Missing]) -> None:
@@ -137,7 +137,7 @@ def missing(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
     """What can be known without loading anything."""
     config = run.config
     given: dict[layout.StageName, object] = {"plan": run.plan, "keyframes": run.keyframes}
-    yield from _of_callers(config, [stage for stage in todo if given.get(stage) is None])
+    yield from callers_lack(config, [stage for stage in todo if given.get(stage) is None])
     yield from _of_weights(config, todo, steered=run.guidance is not None)
     model = video_model(config.video.model)
     if isinstance(model, ServedVideoModel) and "video" in todo and not config.runtime.offline:
@@ -176,7 +176,7 @@ def wanted(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
         yield machine.no_gpu(max(stages.values()), f"this run would be on the {run.config.runtime.device}")
 
 
-def _of_callers(config: Config, todo: list[layout.StageName]) -> Iterator[Missing]:
+def callers_lack(config: Config, todo: list[layout.StageName]) -> Iterator[Missing]:
     callers: list[tuple[Registry, str, str | None]] = []
     if "plan" in todo:
         callers.append((REASONERS, config.reasoner.name, config.reasoner.base_url))

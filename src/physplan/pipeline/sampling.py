@@ -27,7 +27,7 @@ from physplan.video.checkpoint import Checkpoint
 from physplan.video.clocks import Clocks
 from physplan.video.frames import FrameLayout
 from physplan.video.keyframe_conditioning import GivenFrame, settle
-from physplan.video.protocol import Conditioning, VideoModel
+from physplan.video.protocol import Conditioning, VideoModel, led_by_plan
 from physplan.video.sampling import sample
 
 
@@ -107,13 +107,14 @@ class _Sampling:
         model, on_step = self.backends.video, _counted(self.conditioning, self.tell)
         if self.preview is not None and (tiny := getattr(model, "tiny", None)) is not None:
             on_step = tiny.shown(on_step, self.conditioning.layout, self.preview)
-        start = None
+        start, conditioning = None, self.conditioning
         if self.sketch is not None:
             clocks = unguided_clocks(config, model, conditioned=conditioned)
-            start = sketch_start(model, self.conditioning, self.sketch, clocks)
+            start = sketch_start(model, conditioning, self.sketch, clocks)
+            conditioning = led_by_plan(model, conditioning)
         latents = sample(
             model,
-            self.conditioning,
+            conditioning,
             on_step,
             generator=self.generator,
             checkpoint=self.checkpoint,

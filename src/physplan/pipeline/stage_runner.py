@@ -289,8 +289,7 @@ def _latents(run: Run, memory: InMemory) -> Made:
 
 
 def _followed(run: Run) -> EventChain | None:
-    wanted = run.method.follows_plan and run.config.video.prompt != "user"
-    return load_plan(run) if wanted else None
+    return load_plan(run) if run.method.follows_plan and run.config.video.prompt != "user" else None
 
 
 def _sketch(run: Run, memory: InMemory) -> Made:
@@ -414,10 +413,8 @@ def load_keyframes(run: Run) -> list[Image.Image]:
 
 
 def _keyframe_files(run: Run) -> list[Path]:
-    return [
-        run.folder / layout.PLAN,
-        *(run.folder / layout.keyframe(i + 1) for i in range(len(load_plan(run).events))),
-    ]
+    keyframes = (run.folder / layout.keyframe(i + 1) for i in range(len(load_plan(run).events)))
+    return [run.folder / layout.PLAN, *keyframes]
 
 
 def _sampled_from(run: Run) -> list[Path]:

@@ -21,15 +21,8 @@ Writer = Callable[[KeyframeTask], tuple[str, str]]  # the instruction, and who w
 PROMPT_DERIVED, SCENE = "prompt-derived", "scene#1"  # ablation (i): each state is a whole scene in words
 
 
-def recheck(
-    path: str | os.PathLike[str], write: Writer | None = None, *, at_once: int = 1
-) -> tuple[EventChain, list[str]]:
-    """The plan of a file with what follows from its deltas and edits, and notes on what changed."""
-    return renew(*read_edited(path), write=write, at_once=at_once)
-
-
 def recheck_json(value: Any) -> tuple[EventChain, list[str]]:
-    """The same for a plan that was read already; instructions are written from the net edits."""
+    """A plan with what follows from its deltas and edits, and notes; instructions come from net edits."""
     return renew(*recompute(value))
 
 

@@ -67,7 +67,7 @@ class DrawsOutcome(Protocol):
     """A model that draws what will happen as a condition beside the noise."""
 
     def undecided(self, conditioning: Conditioning) -> Conditioning:
-        """The same run with that left open, for guidance to decide."""
+        """The same run with that left open, for guidance or a sketch to decide."""
         ...
 
 
@@ -137,3 +137,8 @@ class VideoModel(Protocol):
     def decode(self, latents: Tensor, layout: FrameLayout, *, tiled: bool = False) -> Tensor:
         """The whole video [F, 3, H, W] in [0, 1], float32, without gradients; `tiled` needs less memory."""
         ...
+
+
+def led_by_plan(model: VideoModel, conditioning: Conditioning) -> Conditioning:
+    """The run without a drawn outcome: guidance or a sketch decides."""
+    return model.undecided(conditioning) if isinstance(model, DrawsOutcome) else conditioning

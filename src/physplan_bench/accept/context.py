@@ -81,7 +81,7 @@ class Acceptance:
         return layout.load_plan(self.states)
 
 
-def photograph() -> Image.Image:
-    """`coffee` of scikit-image's data, CC0, made smaller."""
-    with resources.files(__package__).joinpath("data", "coffee.jpg").open("rb") as file:
+def photograph(name: str = "coffee") -> Image.Image:
+    """`coffee` and `chelsea` of scikit-image's data, both CC0, made smaller."""
+    with resources.files(__package__).joinpath("data", f"{name}.jpg").open("rb") as file:
         return Image.open(file).convert("RGB")

@@ -15,7 +15,7 @@ TITLES = {
     3: "Perception on photographs",
     4: "One guided repeat",
     5: "One short video of each method",
-    6: "One call of each service",
+    6: "One plan, keyframe and video as the preset asks for them",
 }
 
 

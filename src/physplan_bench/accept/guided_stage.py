@@ -20,13 +20,14 @@ from physplan.guidance.repeat import anchor_windows
 from physplan.methods import find
 from physplan.pipeline.forecast import memory_request
 from physplan.pipeline.sampling import prepare
+from physplan.presets.accepted import accepted_figures
 from physplan.runs import PeakMemory, layout
 from physplan.video.known import video_model
 from physplan_bench.accept.context import PROMPT, Acceptance
 from physplan_bench.accept.findings import Finding, StageResult, judged
 from physplan_bench.accept.library import SEED
 
-MEMORY_TOLERANCE = 0.15  # off the estimate, beyond which it is a warning
+TOLERANCE = 0.15  # share off an estimate of memory or time, beyond which it is a warning
 STEP = (0.2, 1.0)  # of the latent's norm: pass, warning
 
 
@@ -132,8 +133,9 @@ def _cosine(a: Tensor, b: Tensor) -> float:
 
 
 def _cost(here: Acceptance, seconds: float, peak: int | None) -> Iterator[Finding]:
-    yield Finding(name="seconds of one repeat", level="pass", value=round(seconds, 2))
     config = here.config
+    yield Finding(name="seconds of one repeat", level="pass", value=round(seconds, 2))
+    yield from _time_off(here, seconds)
     request = memory_request(config, find("physplan"), len(here.chain.events))
     needed = video_model(config.video.model).memory(config.video, request)
     if peak is None or needed is None:
@@ -141,12 +143,20 @@ def _cost(here: Acceptance, seconds: float, peak: int | None) -> Iterator[Findin
     yield Finding(name="memory of one repeat, GB", level="pass", value=round(peak / 1e9, 2))
     if not config.runtime.device.startswith("cuda") or config.video.source is not None:
         return  # the process counts itself on a CPU; of another source's networks nothing was estimated
-    off = peak / needed.peak - 1
-    yield Finding(
-        name="memory off the estimate, share",
-        level="warning" if abs(off) > MEMORY_TOLERANCE else "pass",
-        value=round(off, 3),
-        meaning="doctor's figure is wrong for this card: send this file"
-        if abs(off) > MEMORY_TOLERANCE
-        else "",
-    )
+    yield _off("memory off the estimate, share", peak / needed.peak - 1)
+
+
+def _time_off(here: Acceptance, seconds: float) -> Iterator[Finding]:
+    """Against what was accepted on a card like this one: of others no time is estimated."""
+    device = here.config.runtime.device
+    if not device.startswith("cuda") or here.config.video.source is not None:
+        return
+    known = accepted_figures(here.config.preset, [torch.cuda.get_device_name(device)])
+    if known is not None and known.get("repeat_seconds"):
+        yield _off("seconds off the accepted figure, share", seconds / known["repeat_seconds"] - 1)
+
+
+def _off(name: str, share: float) -> Finding:
+    far = abs(share) > TOLERANCE
+    meaning = "doctor's figure is wrong for this card: send this file" if far else ""
+    return Finding(name=name, level="warning" if far else "pass", value=round(share, 3), meaning=meaning)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Sequence
 
 import torch
 
@@ -11,13 +12,14 @@ from physplan import machine
 from physplan.errors import PhysPlanError
 from physplan_bench.accept.context import Acceptance
 from physplan_bench.accept.findings import Finding, StageResult
+from physplan_bench.accept.parts import look_at_parts
 from physplan_bench.accept.weights import look_at_weights
 
 FREE_DISK_GB = 5.0  # GB of disk for runs and pictures
 
 
 def look(here: Acceptance) -> StageResult:
-    findings = [*_machine(here)]
+    findings = [*_machine(here), *look_at_parts(here)]
     if here.samples:
         findings += look_at_weights(here)
     else:
@@ -37,6 +39,11 @@ def _machine(here: Acceptance) -> Iterator[Finding]:
             meaning=f"{busy:.0%} of its memory is taken by others" if busy > 0.1 else "",
         )
         yield Finding(name="card memory, GB", level="pass", value=round(total / 1e9, 1))
+        yield driver()
+        yield built_for(torch.cuda.get_device_capability(device), torch.cuda.get_arch_list())
+        if here.config.video.dtype == "bf16" and not torch.cuda.is_bf16_supported(including_emulation=False):
+            meaning = "this card has no bf16: it is emulated and slow, try video.dtype fp16"
+            yield Finding(name="precision", level="warning", value="bf16", meaning=meaning)
     else:
         meaning = "no card is used: figures of time and memory say nothing about one" if here.samples else ""
         yield Finding(name="card", level="warning" if here.samples else "pass", value="none", meaning=meaning)
@@ -62,6 +69,34 @@ def _machine(here: Acceptance) -> Iterator[Finding]:
         value=round(disk, 1),
         meaning="" if disk >= FREE_DISK_GB else "runs may not fit",
     )
+
+
+def driver() -> Finding:
+    """The driver's version, from its own tool."""
+    asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return Finding(name="driver", level="warning", meaning="nvidia-smi does not say its version")
+    return Finding(name="driver", level="pass", value=done.stdout.split("\n")[0].strip())
+
+
+def built_for(card: tuple[int, int], known: Sequence[str]) -> Finding:
+    """Whether this torch has kernels for the card: `sm` of its major number, or `compute` of one before."""
+    numbers = [(kind, *divmod(int(digits), 10)) for kind, digits in map(_parted, known) if digits.isdigit()]
+    fits = any(kind == "sm" and major == card[0] and minor <= card[1] for kind, major, minor in numbers)
+    fits = fits or any(kind == "compute" and (major, minor) <= card for kind, major, minor in numbers)
+    return Finding(
+        name="torch has kernels for the card",
+        level="pass" if fits else "failure",
+        value=f"{card[0]}.{card[1]}",
+        meaning="" if fits else "install a torch whose CUDA version knows this card",
+    )
+
+
+def _parted(architecture: str) -> tuple[str, str]:
+    kind, _, digits = architecture.partition("_")
+    return kind, digits.rstrip("af")  # sm_90a: for that one alone, as sm_90 for our question
 
 
 def _needed(here: Acceptance) -> float | None:

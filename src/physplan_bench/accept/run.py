@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import time
+import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import torch
 
 from physplan import machine
 from physplan.errors import PhysPlanError
-from physplan.files import write_json
+from physplan.files import write_atomic, write_json
 from physplan.graph import GraphError
 from physplan.pipeline.stage_keys import identity
 from physplan_bench.accept import (
@@ -27,6 +28,7 @@ from physplan_bench.accept import (
 )
 from physplan_bench.accept.context import Acceptance
 from physplan_bench.accept.findings import ORDER, TITLES, Finding, StageResult
+from physplan_bench.accept.scrub import scrubbed
 
 SCHEMA = "physplan.acceptance/1"
 RESULT = "acceptance.json"
@@ -39,8 +41,7 @@ STAGES: dict[int, Callable[[Acceptance], StageResult]] = {
     6: services_stage.call,
 }
 NEEDS_WEIGHTS = (2, 4, 5)
-HOME = re.compile(r"(/[\w.@+~-]+){2,}/?|[A-Za-z]:\\[^\s'\"]+")  # two folders or more: a path
-KEYS = re.compile(r"\b(sk|AIza|hf|key)[-_A-Za-z0-9]{12,}\b")
+AGAIN = ("failure", "skipped")  # levels of a stage that the same command does again
 
 
 def run_stages(here: Acceptance, wanted: Sequence[int], tell: Callable[[str], None]) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def run_stages(here: Acceptance, wanted: Sequence[int], tell: Callable[[str], No
     for number in sorted(STAGES):
         path = here.folder / "stages" / f"{number}.json"
         key = key_of(here, number)
-        if (kept := _kept(path, key)) is not None and (number not in wanted or kept["level"] != "failure"):
+        if (kept := _kept(path, key)) is not None and (number not in wanted or kept["level"] not in AGAIN):
             found[number] = kept
             tell(f"stage {number}, {TITLES[number]}: {kept['level']} (done before)")
             continue
@@ -56,9 +57,9 @@ def run_stages(here: Acceptance, wanted: Sequence[int], tell: Callable[[str], No
             continue
         tell(f"stage {number}, {TITLES[number]}")
         found[number] = _done(here, number, found).to_json()
-        write_json(path, scrubbed(found[number] | {"key": key}))
+        write_json(path, scrubbed(found[number] | {"key": key}, [here.folder]))
         tell(f"stage {number}: {found[number]['level']}")
-    result: dict[str, Any] = scrubbed(whole(here, found))
+    result: dict[str, Any] = scrubbed(whole(here, found), [here.folder])
     write_json(here.folder / RESULT, result)
     return result
 
@@ -73,12 +74,24 @@ def _done(here: Acceptance, number: int, found: dict[int, dict[str, Any]]) -> St
     except (PhysPlanError, GraphError, torch.OutOfMemoryError, MemoryError) as error:
         meaning = str(error).splitlines()[0] if str(error) else type(error).__name__
         result = StageResult(stage=number, findings=[Finding(name="stage", level="failure", meaning=meaning)])
-    return StageResult(
-        stage=number,
-        findings=result.findings,
-        pictures=result.pictures,
-        seconds=time.monotonic() - begun,
-    )
+    except Exception as error:  # code that has never met these weights: what broke, and where, is the finding
+        result = StageResult(stage=number, findings=[_broke(here, number, error)])
+    return replace(result, seconds=time.monotonic() - begun)
+
+
+def _broke(here: Acceptance, number: int, error: Exception) -> Finding:
+    """The last two places of our own code, by module; the whole traceback stays in a file here."""
+    path = here.folder / "stages" / f"{number}-traceback.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, "".join(traceback.format_exception(error)))
+    modules = [
+        (frame.f_globals.get("__name__", ""), line) for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    own = [f"{name}:{line}" for name, line in modules if name.startswith("physplan")]
+    places = ", ".join(own[-2:])
+    said = str(error).splitlines()[0] if str(error) else ""
+    meaning = f"{type(error).__name__}: {said} (in {places}; stages/{path.name} has the rest)"
+    return Finding(name="stage", level="failure", meaning=meaning)
 
 
 def _lacks_weights(found: dict[int, dict[str, Any]]) -> bool:
@@ -87,11 +100,14 @@ def _lacks_weights(found: dict[int, dict[str, Any]]) -> bool:
 
 
 def key_of(here: Acceptance, number: int) -> str:
-    """Settings, versions and device: with others the stage is done again."""
+    """Settings, versions, card, and the budget of stage 6: with others the stage is done again."""
+    device = here.config.runtime.device
     plain = {name: value for name, _, value in identity(here.config)}
     versions = {name: machine.versions().get(name) for name in ("physplan", "torch", "diffusers")}
     text = json.dumps(
-        [SCHEMA, number, plain, versions, here.config.runtime.device], sort_keys=True, default=str
+        [SCHEMA, number, plain, versions, device, _card(device), here.budget if number == 6 else None],
+        sort_keys=True,
+        default=str,
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -101,7 +117,7 @@ def _kept(path: Path, key: str) -> dict[str, Any] | None:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and found.get("key") == key else None
+    return found if isinstance(found, dict) and found.pop("key", None) == key else None
 
 
 def whole(here: Acceptance, found: dict[int, dict[str, Any]]) -> dict[str, Any]:
@@ -129,14 +145,3 @@ def whole(here: Acceptance, found: dict[int, dict[str, Any]]) -> dict[str, Any]:
 
 def _card(device: str) -> str:
     return torch.cuda.get_device_name(device) if device.startswith("cuda") else "none"
-
-
-def scrubbed(value: Any) -> Any:
-    """No path, key or name of a person's machine leaves in the file."""
-    if isinstance(value, dict):
-        return {name: scrubbed(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [scrubbed(one) for one in value]
-    if isinstance(value, str):
-        return KEYS.sub("(key)", HOME.sub("(path)", value))
-    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ DECIDING = (
     *("scaling_factor", "invert_scale_latents", "latents_mean", "latents_std"),
     "timestep_conditioning",
 )
+TEXT_WIDTHS = ("text_embed_dim", "caption_channels", "text_dim")  # as the families call it
 BREAKS = {
     "scaling_factor": "latents are scaled otherwise: colours burn, guidance steps have another size",
     "invert_scale_latents": "the first frame's latent is scaled the wrong way: the picture is lost",
@@ -75,7 +77,7 @@ def revision_of(folder: Path, wanted: str | None, known: PublishedModel | None) 
     )
 
 
-def whole(folder: Path) -> Iterator[Finding]:
+def whole(folder: Path, name: str = "weight files are whole") -> Iterator[Finding]:
     """Every file's length against its own header, and its content against its name in the hub's store."""
     faults, count = [], 0
     for path in sorted(folder.rglob("*.safetensors")):
@@ -83,7 +85,7 @@ def whole(folder: Path) -> Iterator[Finding]:
         if (problem := _broken(path)) is not None:
             faults.append(f"{path.relative_to(folder).as_posix()} {problem}")
     yield Finding(
-        name="weight files are whole",
+        name=name,
         level="failure" if faults or not count else "pass",
         value=float(count),
         meaning=("; ".join(faults[:3]) + ": fetch them again")
@@ -131,6 +133,7 @@ def configs(
     yield from _autoencoder(vae, index, shape, own=own)
     yield from _stored_statistics(folder)
     yield from _channels(folder, vae)
+    yield from _text(folder, shape, own=own)
 
 
 def _same(name: str, found: object, expected: object, breaks: str) -> Finding:
@@ -169,8 +172,6 @@ def _autoencoder(
     vae: Mapping[str, Any], index: Mapping[str, Any], shape: Any, *, own: bool
 ) -> Iterator[Finding]:
     """Its scaling against the published model's; a folder of one's own may have the library's default."""
-    import inspect
-
     import diffusers
 
     kind = getattr(diffusers, str(index["vae"][1]), None)
@@ -226,6 +227,23 @@ def _channels(folder: Path, vae: Mapping[str, Any]) -> Iterator[Finding]:
     out = network.get("out_channels")
     if channels and out:
         yield _same("latent channels", out, channels, "the denoiser's output cannot be decoded")
+
+
+def _text(folder: Path, shape: Any, *, own: bool) -> Iterator[Finding]:
+    """T5's width, and how many tokens the denoiser is made for; of a folder of one's own only the width."""
+    import diffusers
+
+    network, words = _read(folder / "transformer" / "config.json"), _read(folder / "text_encoder/config.json")
+    taken = next((network[name] for name in TEXT_WIDTHS if name in network), None)
+    if taken is not None and "d_model" in words:
+        yield _same("text width", words["d_model"], taken, "the denoiser cannot read the text")
+    length = network.get("max_text_seq_length")
+    if length is None or own or "transformer" not in shape:
+        return
+    kind, given = shape["transformer"]
+    default = inspect.signature(getattr(diffusers, kind).__init__).parameters["max_text_seq_length"].default
+    expected = given.get("max_text_seq_length", default)
+    yield _same("text length", length, expected, "padding is counted otherwise: text weighs more or less")
 
 
 def _read(path: Path) -> dict[str, Any]:

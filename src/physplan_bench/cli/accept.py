@@ -36,7 +36,7 @@ def add_parser(subparsers: Any) -> None:
         "--stages", type=int, nargs="+", choices=range(1, 7), metavar="N", help="only these (default: all)"
     )
     parser.add_argument(
-        "--budget", type=float, default=0.0, metavar="USD", help="of each service of stage 6 (default: 0)"
+        "--budget", type=float, default=0.0, metavar="USD", help="for all of stage 6 (default: 0)"
     )
     parser.add_argument("--compare", type=Path, nargs=2, metavar="FILE", help="two acceptance.json")
     parser.set_defaults(run=run)

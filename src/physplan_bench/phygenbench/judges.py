@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from physplan.calls.gateway import Gateway
 from physplan.calls.named import connect_named
-from physplan.calls.protocol import ImagePart, Request
+from physplan.calls.protocol import Request
 from physplan.errors import PhysPlanError
+from physplan_bench.asking import LONG_SIDE, encode_frames
 from physplan_bench.phygenbench.protocol import Frame
 from physplan_bench.phygenbench.stages import CHOICES, read_choice
 
@@ -21,7 +20,6 @@ ANSWER = {
     "required": ["choice", "reason"],
     "additionalProperties": False,
 }
-LOW_DETAIL = 512  # pixels, the longer side of a frame when many are sent
 
 
 class VLMJudge:
@@ -49,7 +47,7 @@ class VLMJudge:
             "and nothing contradicts it. Put the name of the description, as written before the colon, into "
             '"choice", and one sentence into "reason".'
         )
-        answer = read_choice(self._answer("judge_naturalness", frames, text, long_side=LOW_DETAIL))
+        answer = read_choice(self._answer("judge_naturalness", frames, text, long_side=LONG_SIDE))
         for index, name in enumerate(CHOICES):
             if name.lower() in answer.lower():
                 return index
@@ -61,28 +59,13 @@ class VLMJudge:
             model=self._model,
             system=SYSTEM,
             text=text,
-            images=tuple(encode(frame, long_side) for frame in frames),
+            images=encode_frames(frames, long_side),
             schema=ANSWER,
             max_output_tokens=2048,
         )
         return self._gateway.ask(request).reply.text
 
 
-def encode(frame: np.ndarray, long_side: int) -> ImagePart:
-    from PIL import Image
-
-    from physplan.reasoning.picture import Picture
-
-    image = Image.fromarray(frame)
-    image.thumbnail((long_side, long_side), Image.Resampling.LANCZOS)
-    return Picture(image).part
-
-
 def connect_judge(spec: str, folder: Path | None, *, budget: float | None = None) -> VLMJudge:
     """A judge by its name, with its answers stored in `folder`."""
-    return VLMJudge(*connect_gateway(spec, folder, budget=budget))
-
-
-def connect_gateway(spec: str, folder: Path | None, *, budget: float | None = None) -> tuple[Gateway, str]:
-    """`provider:model` or `provider:model@http://server/v1` as a gateway and the model's name."""
-    return connect_named(spec, folder, budget=budget)
+    return VLMJudge(*connect_named(spec, folder, budget=budget))

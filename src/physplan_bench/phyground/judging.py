@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from physplan.calls.gateway import Gateway
-from physplan.calls.protocol import Request
-from physplan_bench.phygenbench.judges import encode
+from physplan.calls.named import connect_named
+from physplan.calls.protocol import ImagePart, Request
+from physplan_bench.asking import ask_score, encode_frames
 from physplan_bench.phyground.aggregate import VideoScores
 from physplan_bench.phyground.dataset import Prompt
 from physplan_bench.phyground.laws import GENERAL, HIGHEST, LOWEST
 from physplan_bench.phyground.templates import Templates
-
-LONG_SIDE = 512  # pixels of a frame that is sent
-MAX_ATTEMPTS = 3  # answers without a number are asked for again
 
 
 class Judge:
@@ -25,11 +25,15 @@ class Judge:
 
     def __init__(self, gateway: Gateway, model: str, templates: Templates) -> None:
         self._gateway, self._model, self._templates = gateway, model, templates
-        self.name = f"{gateway.client.provider}:{model}"
+
+    @classmethod
+    def connect(cls, spec: str, calls: Path, budget: float | None, templates: Templates) -> Self:
+        """A judge by its name, in the worker that asks it: keys do not travel."""
+        return cls(*connect_named(spec, calls, budget=budget), templates)
 
     def rate(self, frames: Sequence[np.ndarray], prompt: Prompt) -> VideoScores:
         """Every general dimension and every law of the prompt; frames are (H, W, 3) uint8."""
-        images = tuple(encode(frame, LONG_SIDE) for frame in frames)
+        images = encode_frames(frames)
         asked = {name: self._ask(name, prompt, images) for name in (*GENERAL, *prompt.laws)}
         return VideoScores(
             video=prompt.video,
@@ -37,21 +41,17 @@ class Judge:
             laws={law: asked[law] for law in prompt.laws},
         )
 
-    def _ask(self, name: str, prompt: Prompt, images: tuple) -> float | None:  # type: ignore[type-arg]
-        for attempt in range(MAX_ATTEMPTS):
-            again = f"\n(Attempt {attempt + 1}.)" if attempt else ""
-            request = Request(
-                purpose=f"judge_{name}",
-                model=self._model,
-                system=self._templates.system,
-                text=self._templates.question(name, prompt.text) + again,
-                images=images,
-                schema=answer_schema(name),
-                max_output_tokens=1024,
-            )
-            if (score := read_score(self._gateway.ask(request).reply.text, name)) is not None:
-                return score
-        return None
+    def _ask(self, name: str, prompt: Prompt, images: tuple[ImagePart, ...]) -> float | None:
+        request = Request(
+            purpose=f"judge_{name}",
+            model=self._model,
+            system=self._templates.system,
+            text=self._templates.question(name, prompt.text),
+            images=images,
+            schema=answer_schema(name),
+            max_output_tokens=1024,
+        )
+        return ask_score(self._gateway, request, lambda answer: read_score(answer, name))
 
 
 def answer_schema(name: str) -> dict[str, object]:

@@ -141,7 +141,6 @@ def make_case(videos: SceneVideos, video_set: VideoSet, config: PhysicsIQConfig)
             "take_1": file_digest(videos.take_1),
             "take_2": file_digest(videos.take_2),
             "masks": [file_digest(path) for path in videos.masks or ()],
-            **({"mask_channels": 3} if videos.masks else {}),
             "frames": video_set.frames,
             "lossy_masks": config.lossy_masks,
             "downscale": config.downscale,
@@ -163,8 +162,6 @@ def measure(
     masks = files.masks or (None, None)
     take_1, take_2 = load(files.take_1, masks=masks[0]), load(files.take_2, masks=masks[1])
     made = load(files.generated)
-    if files.masks:  # of three channels: each is compared with the one of the generated video
-        made = made[0], made[1][..., None]
     return {
         "metrics": asdict(compare_frames(*take_1, *made)),
         "metrics_of_take_2": asdict(compare_frames(*take_2, *made)),

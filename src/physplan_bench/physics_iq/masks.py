@@ -50,8 +50,10 @@ def resize_masks(masks: Iterable[np.ndarray], size: tuple[int, int] | None) -> n
 
 
 def read_masks(path: Path, *, frames: int) -> Iterator[np.ndarray]:
-    """Shipped masks (H, W, 3) uint8, at most `frames` of them, decoded as the official code does: each colour
-    counts by itself there, and a file that was encoded anew may hold pixels of some colour."""
+    """Shipped masks (H, W) uint8, at most `frames` of them.
+
+    The first channel, as the official code reads it since 11 June 2026 (dc7dd06); before, all three counted.
+    """
     import cv2
 
     capture = cv2.VideoCapture(str(path))
@@ -60,7 +62,7 @@ def read_masks(path: Path, *, frames: int) -> Iterator[np.ndarray]:
             read, frame = capture.read()
             if not read:
                 return
-            yield frame
+            yield frame[..., 0]
     finally:
         capture.release()
 

@@ -62,15 +62,17 @@ def shared_sentences(descriptions: Iterable[str]) -> dict[str, str]:
 
 
 def fill(template: str, parts: Mapping[str, str]) -> str:
-    """The template with its parts; what is empty leaves no doubled separators."""
+    """The template with its parts; what is empty takes its separators with it."""
     unknown = sorted(set(re.findall(r"{(\w+)}", template)) - set(PARTS))
     if unknown:
         raise PhysPlanError(f"The template names {', '.join(unknown)}: its parts are {', '.join(PARTS)}.")
     if "{action}" not in template:
         raise PhysPlanError("The template lacks {action}, what happens in the scene.")
-    text = re.sub(r"{(\w+)}", lambda match: parts.get(match[1], ""), template.replace("\\n", "\n"))
-    text = re.sub(r"[ \t]{2,}", " ", text)
-    return re.sub(r"(, )+(?=, )|^[, ]+|[, ]+$", "", text)
+    text = template.replace("\\n", "\n")
+    for name in (name for name in PARTS if not parts.get(name)):
+        text = re.sub(rf"[ \t]*{{{name}}}(?=[,\n]|$)|{{{name}}}[ \t]*", "", text)
+    text = re.sub(r"{(\w+)}", lambda match: parts[match[1]], text)
+    return re.sub(r"(, *)+(?=,)|^[, ]+|[, ]+$", "", text)
 
 
 def _read_parts(path: Path) -> dict[str, dict[str, str]]:

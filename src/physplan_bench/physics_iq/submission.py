@@ -12,7 +12,6 @@ import io
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ import yaml
 
 from physplan.errors import PhysPlanError
 from physplan.files import write_atomic
+from physplan_bench.new_folder import new_folder
 from physplan_bench.physics_iq.dataset import COLUMNS, Scene, VideoSet
 from physplan_bench.physics_iq.sample_table import sample_table
 from physplan_bench.videos import probe
@@ -89,21 +89,12 @@ def card_faults(card: Mapping[str, Any]) -> list[str]:
 
 def write_submission(target: Path, card: Mapping[str, Any], submission: Submission) -> None:
     """All of it or nothing: the folder appears when it is complete."""
-    if target.exists():
-        raise PhysPlanError(f"{target} is there already: give a new folder for the submission.")
     if wrong := [name for name in submission.runs if not re.fullmatch(r"[\w.-]+", name)]:
         raise PhysPlanError(
             f"The run folder {wrong[0]!r} has a name that a submission cannot carry: rename it."
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        _fill(unfinished, card, submission)
-        unfinished.chmod(0o755)
-        unfinished.rename(target)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
+    with new_folder(target) as folder:
+        _fill(folder, card, submission)
 
 
 def _fill(folder: Path, card: Mapping[str, Any], submission: Submission) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +22,8 @@ from physplan_sandbox.components import load_lit_video
 from physplan_sandbox.world.light import EFFECTS, TABLE, LitClip, lighting_of, render_lit
 from physplan_sandbox.world.render import Clip
 
-VISIBLE = 12 / 255  # an effect that changes no channel by more cannot be seen
-LEAST = 20  # pixels: less of an effect in a scene says nothing
+VISIBLE_CHANGE = 12 / 255  # an effect that changes no channel by more cannot be seen
+LEAST_PIXELS = 20  # pixels: less of an effect in a scene says nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +39,7 @@ class EffectCount:
     def share(self) -> float | None:
         """Of new and gone pixels the right ones; None where there is too little to see."""
         of = self.new + self.gone
-        return (self.right + self.gone - self.left) / of if of >= LEAST else None
+        return (self.right + self.gone - self.left) / of if of >= LEAST_PIXELS else None
 
 
 class LitSetting(Setting):
@@ -81,7 +80,7 @@ def count_effects(
 
 def _count(seen: np.ndarray, truth: LitClip, bare: np.ndarray, frames: Sequence[int]) -> EffectCount:
     added = truth.frames - bare  # what the effect does [T, H, W, 3]
-    there = np.abs(added).max(axis=-1) > VISIBLE
+    there = np.abs(added).max(axis=-1) > VISIBLE_CHANGE
     total = dict.fromkeys(("new", "right", "gone", "left"), 0)
     for t in frames:
         new = there[t] & ~there[0]
@@ -100,9 +99,3 @@ def _drawn(difference: np.ndarray, effect: np.ndarray, *, slack: bool) -> np.nda
     along = (difference * effect).sum(axis=-1) / np.maximum(length, 1e-9)
     found: np.ndarray = along >= 0.5
     return np.asarray(ndimage.maximum_filter(found, size=3)) if slack else found
-
-
-def share_right(counts: Sequence[Mapping[str, Any]]) -> float | None:
-    """The mean over videos of the right share, of one effect; None where no video has enough of it."""
-    shares = [share for count in counts if (share := EffectCount(**count).share) is not None]
-    return float(np.mean(shares)) if shares else None

@@ -30,8 +30,8 @@ from physplan_sandbox.world.light import EFFECTS
 from physplan_sandbox.world.phenomena import scene
 
 PROTOCOL = "sandbox light 1"
-LIT = ":lit"  # of an arm: with the lit drawing network
-ARMS = ("truth", "storyboard", "sketch", "sketch:lit")
+LIT = ":lit"  # of an arm: with the drawing network of `physplan_sandbox.train lit-drawing`
+ARMS = ("truth", "storyboard", "sketch")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,11 +11,11 @@ import numpy as np
 from physplan_bench.bootstrap import cluster_bootstrap, paired_difference
 from physplan_bench.physics_iq.benchmark import Pair, PhysicsIQConfig, score_interval
 from physplan_bench.physics_iq.metrics import Metrics
-from physplan_bench.sandbox.arms import MAIN_ARMS, PROPOSED, Arm
+from physplan_bench.sandbox.arms import PROPOSED, TRUTH, Arm
 from physplan_bench.sandbox.realism import frechet_to_truth
 from physplan_bench.sandbox.verdicts import against_judge
 
-JUDGED = tuple(arm.name for arm in MAIN_ARMS)  # whose verdicts are held against the judge
+COMPARED_WITH = (PROPOSED, "physplan")  # the first that a study has
 
 Measured = tuple[Mapping[str, Any], Mapping[str, Any]]  # a case's identity and its result
 
@@ -25,12 +25,18 @@ def row(
 ) -> dict[str, Any]:
     here = groups[arm.label]
     found = {"method": arm.name, "level": arm.level, **figures(here), **realism(here, true)}
-    reference = groups.get(Arm(name=PROPOSED, level=arm.level).label)
-    if reference and arm.name != PROPOSED:
+    compared = baseline([key.partition(" ")[0] for key in groups])
+    reference = groups.get(Arm(name=compared, level=arm.level).label) if compared else None
+    if reference and arm.name != compared:
         found["beside_proposed"] = beside(groups[arm.label], reference)
     if arm.whole != arm and (whole := groups.get(arm.whole.label)):
         found["beside_whole"] = beside(groups[arm.label], whole)
     return found
+
+
+def baseline(methods: Sequence[str]) -> str | None:
+    """What the other methods of a study are compared with."""
+    return next((name for name in COMPARED_WITH if name in methods), None)
 
 
 def figures(group: Sequence[Measured]) -> dict[str, Any]:
@@ -108,9 +114,9 @@ def realism(group: Sequence[Measured], true: Sequence[Mapping[str, Any]]) -> dic
 
 
 def verdicts(arms: Sequence[Arm], groups: Mapping[str, Sequence[Measured]]) -> dict[str, Any]:
-    """What the verification says against what the judge says, at the editor's own level; `together` pools
-    unguided and guided videos."""
-    chosen = {arm.name: groups[arm.label] for arm in arms if arm == Arm(name=arm.name) and arm.name in JUDGED}
+    """What the verification says against what the judge says, for each method and level; `together` pools
+    all but true videos."""
+    chosen = {arm.label: groups[arm.label] for arm in arms if arm.method != TRUTH}
     pooled = {"together": [m for group in chosen.values() for m in group], **chosen}
     return {
         name: against_judge(

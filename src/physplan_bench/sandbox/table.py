@@ -9,7 +9,8 @@ from typing import Any
 from physplan_bench.bootstrap import Interval
 from physplan_bench.paper_tables import reported_rows
 from physplan_bench.plots import bar_plot, curve_plot, point_plot
-from physplan_bench.sandbox.arms import EDITOR_LEVEL, TRUTH
+from physplan_bench.sandbox.arms import EDITOR_LEVEL, PROPOSED, TRUTH
+from physplan_bench.sandbox.summary import baseline
 from physplan_bench.tables import Best, Column, Row, Table, format_cell
 
 SHARES = {
@@ -29,26 +30,28 @@ LOOKS: Mapping[str, tuple[str, int, Best]] = {  # title, digits, which value sta
 
 
 NOTE = (
-    "95 % intervals over scenes (bootstrap; Frechet: jackknife). Less guided_sketch: plausible, pair by pair"
+    "95 % intervals over scenes (bootstrap; Frechet: jackknife). Less {}: plausible, pair by pair"
     " at the same level; won and lost: videos plausible here and not there, and the other way round."
     " Centroid: distance of moving objects to the truth between anchors, % of the frame. Rest changed: mean"
     " change of the pixels of what should stay, % of the range. Frechet: clip"
     " features to true videos, 100 is as far as these vary, by the encoder and by the segmenter."
-    " Flicker, edges: % of the truth's. s: median time of one video."
+    " Flicker, edges: % of the truth's. CPU s: mean of a video with its verdict; s: median time of one video."
 )
 
 
 def make_table(result: Mapping[str, Any]) -> Table:
     rows = result["arms"]
     tried = any(row["attempts"]["value"] > 1 for row in rows.values())
+    compared = baseline([row["method"] for row in rows.values()]) or PROPOSED
     return Table(
         title=title_of(result["provenance"]),
         columns=(
             *(Column(title=title, digits=0, best="max") for title in SHOWN.values()),
-            Column(title="less guided_sketch", digits=0),
+            Column(title=f"less {compared}", digits=0),
             Column(title="won : lost"),
             *(Column(title=title, digits=digits, best=best) for title, digits, best in LOOKS.values()),
-            *([Column(title="Attempts", digits=1), Column(title="CPU s", digits=1)] if tried else []),
+            *([Column(title="Attempts", digits=1)] if tried else []),
+            Column(title="CPU s", digits=1),
             Column(title="s", digits=1),
         ),
         rows=tuple(
@@ -58,16 +61,17 @@ def make_table(result: Mapping[str, Any]) -> Table:
                     *(Interval(**row[key]) for key in SHOWN),
                     *_beside(row),
                     *_looks(row),
-                    *([row["attempts"]["value"], row["cpu_seconds"]["value"]] if tried else []),
+                    *([row["attempts"]["value"]] if tried else []),
+                    row["cpu_seconds"]["value"],
                     row["seconds"],
                 ),
                 competes=row["method"] != TRUTH,
             )
             for label, row in rows.items()
         ),
-        note=" ".join([NOTE, *filter(None, [_about_verdicts(result)])]),
+        note=" ".join([NOTE.format(compared), *filter(None, [_about_verdicts(result)])]),
         unit="%",
-        reported=reported_here(len(LOOKS) + 3 + 2 * tried),
+        reported=reported_here(len(LOOKS) + 4 + tried),
     )
 
 
@@ -100,7 +104,7 @@ def _about_verdicts(result: Mapping[str, Any]) -> str:
         Interval(**found[key]) if found[key] else None for key in ("area_under_curve", "precision", "recall")
     )
     return (
-        f"Verdict against judge, {found['videos']} unguided and guided videos: area under the curve "
+        f"Verdict against judge, {found['videos']} videos: area under the curve "
         f"{format_cell(area, 2)}; holds: precision {format_cell(precision, 2)}, recall "
         f"{format_cell(recall, 2)}."
     )

@@ -29,8 +29,8 @@ from physplan_bench.sandbox.scenes import Setting, check_honoured, weights_diges
 from physplan_bench.tables import Column, Row, Table
 from physplan_sandbox.world.phenomena import scene
 
-PROTOCOL = "sandbox terms 1"
-KEYFRAMES = ("raw", "aligned")
+PROTOCOL = "sandbox terms 2"
+KEYFRAMES = ("raw", "aligned", "composed")
 FRAMES = ("true", "first")
 NAMES = tuple(term.value for term in (Term.COUNT, Term.POSITION, Term.EXTENT, Term.APPEARANCE, Term.DEPTH))
 Shares = dict[str, list[int]]  # per term: unsatisfied, measured
@@ -88,7 +88,7 @@ class TermStudy:
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
             here = Setting(scene=scene(split, case.identity["scene"]), config=config)
             chain, evidence = here.drawn(case.identity["level"])
-            return {kind: at_frames(here, chain, seen, terms) for kind, seen in both(chain, evidence)}
+            return {kind: at_frames(here, chain, seen, terms) for kind, seen in each_kind(chain, evidence)}
 
         return measure
 
@@ -130,9 +130,10 @@ class TermStudy:
         )
 
 
-def both(chain: EventChain, evidence: Evidence) -> Iterator[tuple[str, Evidence]]:
+def each_kind(chain: EventChain, evidence: Evidence) -> Iterator[tuple[str, Evidence]]:
     yield "raw", evidence
     yield "aligned", aligned_evidence(chain, evidence)
+    yield "composed", aligned_evidence(chain, evidence, composed=True)
 
 
 @torch.no_grad()

@@ -22,17 +22,32 @@ from typing import Any
 
 import yaml
 
-from physplan.calls.addresses import check_url, is_local
+from physplan.calls.addresses import check_url, is_loopback
 from physplan.errors import PhysPlanError
 from physplan.foreign import read_file
-from physplan.pipeline.consent import CONSENT
+from physplan.pipeline.config import Config
+from physplan.pipeline.config_loading import load_config, read_assignments
+from physplan.pipeline.consent import refuse_consent
+from physplan.registry import did_you_mean
 
 GENERATED = {"physics-iq": "--generated", "phyground": "--videos", "phygenbench": "--videos"}
 OWN = ("sandbox",)  # has methods and seeds of its own, no preset and no videos to give
-SET_HERE = {
-    *("generate", "generate-only", "generated", "videos", "method", "methods", "seed", "seeds", "budget"),
-    *("work", "output", "o", "page", "json", "plot", "label", "shared", "shard", "format", "reported"),
+EVERYWHERE = ("set", "retries", "case-seconds")
+MADE = (*EVERYWHERE, "events", "size", "fit", "fps")
+# What a file may set of a benchmark's command, by whole names: methods, seeds, folders, money are the set's.
+OPTIONS = {
+    "physics-iq": (
+        *(*MADE, "real", "descriptions", "protocol", "exact", "switch-frames", "prompts", "template"),
+        "split",
+    ),
+    "phyground": (*MADE, "data", "judge", "template", "frames"),
+    "phygenbench": (
+        *(*MADE, "data", "first-frames", "image-model", "closed", "open", "open-choice", "clip", "vqa"),
+        "official-quirks",
+    ),
+    "sandbox": (*EVERYWHERE, "quick", "scenes", "split", "first", "subset", "levels"),
 }
+MODELS = ("judge", "image-model", "closed", "open", "open-choice")  # MODEL@URL of a server, with a key
 FIELDS = {"presets", "methods", "seeds", "budget", "benchmarks"}
 MAX_VALUES = 1_000  # bytes of a file are limited too
 
@@ -80,25 +95,30 @@ def read_set(path: Path) -> SetFile:
 
 
 def _check_benchmark(where: str, name: str, options: Any) -> None:
-    if name not in (*GENERATED, *OWN):
-        raise PhysPlanError(f"{where} makes no videos: a set takes {', '.join((*GENERATED, *OWN))}.")
+    if name not in OPTIONS:
+        raise PhysPlanError(f"{where} makes no videos: a set takes {', '.join(OPTIONS)}.")
     if not isinstance(options, dict):
         raise PhysPlanError(f"{where}: give its options as OPTION: VALUE.")
     for option, value in options.items():
-        if option in SET_HERE:
-            raise PhysPlanError(f"{where}: {option} is the set's own: leave it out.")
-        for text in value if isinstance(value, list) else [value]:
-            _check_value(f"{where}: {option}", str(text))
+        if option not in OPTIONS[name]:
+            close = did_you_mean(str(option), OPTIONS[name])
+            raise PhysPlanError(f"{where}: a set does not choose {str(option)[:80]!r}. {close}")
+        texts = [str(text) for text in (value if isinstance(value, list) else [value])]
+        for text in texts:
+            _check_value(f"{where}: {option}", text, server=option in MODELS)
+        if option == "set":
+            refuse_consent(Config(), load_config(Config(), read_assignments(texts)), f"{where}: {option}")
 
 
-def _check_value(where: str, text: str) -> None:
-    """A file cannot say yes to a host or a price in a person's name."""
-    if any(text.startswith(name) for name in CONSENT):
-        raise PhysPlanError(f"{where}: {text.partition('=')[0]} is only typed, never read from a file.")
-    if "@http" in text and not is_local(url := text[text.index("@") + 1 :]):
+def _check_value(where: str, text: str, *, server: bool) -> None:
+    """A file cannot say yes to a host in a person's name, nor bring a second option in a value."""
+    if text.startswith("-"):
+        raise PhysPlanError(f"{where}: {text[:80]!r} is an option, not a value.")
+    url = text.partition("@")[2] if server else ""
+    if url and not is_loopback(host := check_url(url)):
         raise PhysPlanError(
-            f"{where}: {check_url(url)} is not this machine's network, and a key may not be sent where a "
-            "file says: run that benchmark by its own command."
+            f"{where}: {host} is not this machine, and a key may not be sent where a file says: run that "
+            "benchmark by its own command."
         )
 
 
@@ -109,6 +129,8 @@ def _texts(value: Any, where: str) -> tuple[str, ...]:
         or len({*map(str, value)}) < len(value)
     ):
         raise PhysPlanError(f"{where}: give a list of different names.")
+    if odd := [one for one in map(str, value) if one.startswith("-")]:
+        raise PhysPlanError(f"{where}: {odd[0][:80]!r} is an option, not a name.")
     return tuple(map(str, value))
 
 

@@ -30,6 +30,10 @@ class Part:
         return f"{Path(self.preset).stem} {self.method}".strip()
 
     @property
+    def title(self) -> str:
+        return f"{self.benchmark}, {self.label}" + ("" if self.seed is None else f", seed {self.seed}")
+
+    @property
     def result(self) -> Path:
         return self.folder / "result.json"
 

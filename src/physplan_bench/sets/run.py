@@ -52,10 +52,10 @@ def run_parts(
 ) -> None:
     for number, part in enumerate(parts, 1):
         if (part.folder / DONE).is_file() and part.result.is_file():
-            tell(f"{number} of {len(parts)}: {part.benchmark}, {part.label}, seed {part.seed}: done before")
+            tell(f"{number} of {len(parts)}: {part.title}: done before")
             continue
         count = count_for(part, parts)
-        tell(f"{number} of {len(parts)}: {part.benchmark}, {part.label}, seed {part.seed}")
+        tell(f"{number} of {len(parts)}: {part.title}")
         part.folder.mkdir(parents=True, exist_ok=True)
         for which, arguments in enumerate(part.commands(engine, count=count)):
             code = command([*arguments, *_budget(part, which, parts, budget)])

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import random
 import secrets
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 from physplan.errors import PhysPlanError
-from physplan.files import TEMPORARY, make_folder
 from physplan.foreign import plain
+from physplan_bench.new_folder import new_folder, require_new
 from physplan_bench.study.assign import Pair
 from physplan_bench.study.design import FRAMES, VIDEOS, Known, Prompt, Study
 from physplan_bench.study.gather import Shown, match, read_folder
@@ -45,17 +42,9 @@ def make_study(
     plan = plan or Plan()
     _check(folders, output, plan)
     shown = match({method: read_folder(folder) for method, folder in folders.items()}, table)
-    make_folder(output.absolute().parent)
-    temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=output.absolute().parent))
-    try:
-        study = _write(shown, tuple(folders), temporary, plan)
-        study.save(temporary)
-        temporary.chmod(0o755)
-        if output.is_dir():
-            output.rmdir()  # it is empty
-        os.replace(temporary, output)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with new_folder(output) as folder:
+        study = _write(shown, tuple(folders), folder, plan)
+        study.save(folder)
     return study
 
 
@@ -87,8 +76,7 @@ def _check(folders: Mapping[str, Path], output: Path, plan: Plan) -> None:
         raise PhysPlanError(f"--attention must be from 0 to 20, not {plan.attention}.")
     if not 0 <= plan.seed < 1_000_000:
         raise PhysPlanError(f"--seed must be from 0 to 999999, not {plan.seed}.")
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise PhysPlanError(f"{output} is there already: give a new folder with -o.")
+    require_new(output)
 
 
 def _write(shown: Sequence[Shown], methods: tuple[str, ...], folder: Path, plan: Plan) -> Study:

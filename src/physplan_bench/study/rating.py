@@ -5,17 +5,15 @@ The same application as the user study: its server, its page's style, its databa
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from physplan.errors import PhysPlanError
-from physplan.files import TEMPORARY, make_folder, write_json
+from physplan.files import write_json
 from physplan.foreign import inside, plain, read_file
 from physplan.graph.errors import GraphError
 from physplan.graph.parsing import parse_json
@@ -23,6 +21,7 @@ from physplan.runs.records import LIMITS
 from physplan_bench.failures import STAGES
 from physplan_bench.failures.agreement import agreement, resolve
 from physplan_bench.failures.page import MEANINGS, FailedVideo
+from physplan_bench.new_folder import new_folder
 from physplan_bench.study.design import FRAMES, VIDEOS
 from physplan_bench.study.media import copy_video
 from physplan_bench.study.store import Database
@@ -64,22 +63,12 @@ def make_rating(
     """Whole or not at all. Guesses are hidden unless asked for: who sees one is no longer independent."""
     if not videos:
         raise PhysPlanError("There is no failed video to attribute.")
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise PhysPlanError(f"{output} is there already: give a new folder.")
-    make_folder(output.absolute().parent)
-    temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=output.absolute().parent))
-    try:
+    with new_folder(output) as folder:
         for part in (VIDEOS, FRAMES):
-            (temporary / part).mkdir()
-        rated = tuple(_rated(one, number, temporary, show_guesses) for number, one in enumerate(videos, 1))
+            (folder / part).mkdir()
+        rated = tuple(_rated(one, number, folder, show_guesses) for number, one in enumerate(videos, 1))
         rating = Rating(id=secrets.token_hex(8), title=plain(title), videos=rated)
-        write_json(temporary / FILE, {"physplan_rating": VERSION, **asdict(rating)})
-        temporary.chmod(0o755)
-        if output.is_dir():
-            output.rmdir()
-        os.replace(temporary, output)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        write_json(folder / FILE, {"physplan_rating": VERSION, **asdict(rating)})
     return rating
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
-import tempfile
 from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from physplan.errors import PhysPlanError
-from physplan.files import TEMPORARY, make_folder
 from physplan.foreign import inside
+from physplan_bench.new_folder import new_folder
 from physplan_bench.study.assign import Trial
 from physplan_bench.study.design import FRAMES, VIDEOS, Study, load_study
 from physplan_bench.study.server import PAGE, page_file
@@ -31,24 +28,14 @@ MARK = "<!--@DATA@-->"
 def export(folder: Path, output: Path) -> Study:
     """Whole or not at all."""
     study = load_study(folder)
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise PhysPlanError(f"{output} is there already: give a new folder with -o.")
-    make_folder(output.absolute().parent)
-    temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=output.absolute().parent))
-    try:
+    with new_folder(output) as made:
         for part in (VIDEOS, FRAMES):
-            (temporary / part).mkdir()
+            (made / part).mkdir()
         for name in study.files():
-            shutil.copyfile(inside(folder, name), inside(temporary, name))
+            shutil.copyfile(inside(folder, name), inside(made, name))
         for name in PAGE:
-            (temporary / name).write_bytes(page_file(name))
-        (temporary / PAGE[0]).write_text(page(study), "utf-8")
-        temporary.chmod(0o755)
-        if output.is_dir():
-            output.rmdir()
-        os.replace(temporary, output)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+            (made / name).write_bytes(page_file(name))
+        (made / PAGE[0]).write_text(page(study), "utf-8")
     return study
 
 

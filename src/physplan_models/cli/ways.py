@@ -138,10 +138,6 @@ def download_gb(weights: tuple[str, ...]) -> float | None:
     return None if None in known else sum(size or 0.0 for size in known)
 
 
-def way_to(preset: str) -> Way | None:
-    return next((way for way in WAYS if way.preset == preset), None)
-
-
 def chosen(found: Mapping[str, Any]) -> Way:
     """Of a survey: the way of the largest card, else of a key, else of a server, else with nothing."""
     from physplan.machine import answers, has_key

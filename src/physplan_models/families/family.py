@@ -38,4 +38,7 @@ class Family:
     settings: tuple[str, ...] = ()  # of the pipeline, in model_index.json
     encoders: tuple[str, ...] = ("tokenizer", "text_encoder")  # components that a meta model goes without
     unused: tuple[str, ...] = ()  # components that are not loaded
+    given: Mapping[str, Any] = field(default_factory=dict)  # to the pipeline's class, whatever a folder says
+    on_meta: Mapping[str, Any] = field(default_factory=dict)  # stand-ins of a meta model
+    notes: tuple[str, ...] = ()  # what whoever reads a result should know
     makes_videos: Callable[[Mapping[str, Any]], bool] = lambda index: True  # from a picture: not all may

@@ -38,12 +38,12 @@ class Hinted(Flow):
         return moved
 
 
-def tokens_seen(kept: Tensor, latents: int, keyframes: Sequence[GivenFrame], share: float) -> Tensor | None:
-    """Which of the tokens `kept`, bool [tokens], are seen at this share of the steps; None: all.
+def tokens_seen(kept: Tensor, keyframes: Sequence[GivenFrame], share: float) -> Tensor | None:
+    """Which of the tokens `kept`, bool [latents, h, w], are seen at this share of the steps; None: all.
 
-    The first of `latents` equal runs of tokens are the keyframes'.
+    The first latents are the keyframes'.
     """
-    rows = kept.view(latents, -1).clone()
+    rows = kept.flatten(1).clone()
     for row, given in zip(rows[: len(keyframes)], keyframes, strict=True):
         row &= share < given.until
     return None if rows.all() else rows.flatten().nonzero()[:, 0]

@@ -220,9 +220,9 @@ class LTX(FamilyModel):
         for latent, given in zip(seen[: len(run.keyframes)], run.keyframes, strict=True):
             if given.where is not None:
                 latent.copy_(touched(given.where, grid))
-        whole = seen.to(self.device)
         shares = (n / run.num_steps for n in range(run.num_steps))
-        return tuple(tokens_seen(whole, len(seen), run.keyframes, share) for share in shares)
+        found = [tokens_seen(seen, run.keyframes, share) for share in shares]
+        return tuple(None if one is None else one.to(self.device) for one in found)
 
     def _jitter(self, run: Request, tokens: int) -> list[Tensor]:
         """Per step, the noise on what is given: less of it at later steps, so that things keep moving."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from physplan_models.published.model import PublishedModel
 
 HUNYUAN_1_5 = PublishedModel(
@@ -21,4 +23,19 @@ HUNYUAN_1_5 = PublishedModel(
     },
     encoder_parameters=8.2,
     scheduler={"shift": 5.0},
+)
+
+# Distilled to few steps; it is told where a step lands.
+HUNYUAN_1_5_DISTILLED = replace(
+    HUNYUAN_1_5,
+    name="hunyuan-1.5-distilled",
+    repo="hunyuanvideo-community/HunyuanVideo-1.5-Diffusers-480p_i2v_step_distilled",
+    revision="854c04a4c8a53d990b418c7478f0802c0fc8c726",
+    num_inference_steps=12,
+    guidance_scale=1.0,
+    networks={
+        **HUNYUAN_1_5.networks,
+        "transformer": ("HunyuanVideo15Transformer3DModel", {"use_meanflow": True}),
+    },
+    scheduler={"shift": 7.0},
 )

@@ -15,6 +15,19 @@ def wan_networks(vae: Mapping[str, Any] | None = None, denoisers: int = 1, **tra
     return dict.fromkeys(names, ("WanTransformer3DModel", config)) | {"vae": ("AutoencoderKLWan", vae or {})}
 
 
+WAN2_2_5B_VAE: Mapping[str, Any] = {
+    "base_dim": 160,
+    "decoder_base_dim": 256,
+    "z_dim": 48,
+    "in_channels": 12,
+    "out_channels": 12,
+    "patch_size": 2,
+    "scale_factor_spatial": 16,
+    "is_residual": True,
+    "latents_mean": (0.0,) * 48,  # only their number matters here
+    "latents_std": (1.0,) * 48,
+}
+
 WAN2_1_14B = PublishedModel(
     name="wan2.1-14b",
     repo="Wan-AI/Wan2.1-I2V-14B-480P-Diffusers",
@@ -59,18 +72,7 @@ WAN2_2_5B = PublishedModel(
     guidance_scale=5.0,
     pipeline="WanImageToVideoPipeline",
     networks=wan_networks(
-        vae={
-            "base_dim": 160,
-            "decoder_base_dim": 256,
-            "z_dim": 48,
-            "in_channels": 12,
-            "out_channels": 12,
-            "patch_size": 2,
-            "scale_factor_spatial": 16,
-            "is_residual": True,
-            "latents_mean": (0.0,) * 48,  # only their number matters here
-            "latents_std": (1.0,) * 48,
-        },
+        vae=WAN2_2_5B_VAE,
         num_attention_heads=24,
         num_layers=30,
         ffn_dim=14336,

@@ -12,7 +12,6 @@ from physplan.calls.providers import Provider
 
 State = Literal["queued", "running", "completed", "failed", "cancelled"]
 MOST_SIDE, MOST_SECONDS = 16_384, 86_400.0  # of a video
-ROLES = ("first", "last", "source", "mask")  # of the parts of a request, in this order
 
 
 @dataclass(frozen=True, kw_only=True)

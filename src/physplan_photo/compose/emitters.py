@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from physplan_photo.compose.render import Renderer
 
 HERE = Way(start=(0.0, 0.0), end=(0.0, 0.0))
-FADE_SECONDS = 0.35  # seconds in which a source that is gone gives off no more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -128,10 +128,6 @@ class Scene:
         event.edits.append(Spawn(id, source, name, attributes))
         return id
 
-    def ground_of(self, id: str) -> float:
-        """The height on which an object stands or would come to stand: its support's, else its own foot."""
-        return self.box(id).bottom
-
     def surface(self, target: str, x: float) -> float:
         """Where something lands on `target`; an unseen ground lies near the frame's lower edge."""
         if target not in self.masks or target not in self.boxes:

@@ -64,12 +64,6 @@ class Answering(Protocol):
     def answer(self, what: str, given: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
-class Receiving(Answering, Protocol):
-    """A session that also takes files."""
-
-    def receive(self, what: str, content: bytes) -> dict[str, Any]: ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class Site:
     """What is served: the page's own files from memory, others from their folder, all by name."""

@@ -29,6 +29,7 @@ PIPELINES = {
     "wan22_vace": diffusers.WanVACEPipeline,
     "wan_flf": diffusers.WanImageToVideoPipeline,
     "wan22": diffusers.WanImageToVideoPipeline,
+    "cosmos3": diffusers.Cosmos3OmniPipeline,
 }
 FRAMES = 17
 RUN = {
@@ -45,6 +46,8 @@ def picture(seed: int) -> Image.Image:
 def places(name: str) -> tuple[int, ...]:
     if name == "ltx2":  # the library places pictures at the first frame of a latent
         return (1, 9)
+    if name == "cosmos3":  # the last frame of a latent
+        return (8, FRAMES - 1)
     return (FRAMES - 1,) if name in ("wan_flf", "wan22") else (6, FRAMES - 1)
 
 
@@ -75,6 +78,10 @@ def theirs(folder: Path, name: str, scale: float, strength: float = 1.0, **more:
         off |= {f"audio_{name}": value for name, value in off.items()} | {"audio_guidance_scale": None}
         made = pipe(conditions=conditions, use_cross_timestep=False, **off, **common).frames
         latents = pipe._normalize_latents(made, pipe.vae.latents_mean, pipe.vae.latents_std)
+    elif name == "cosmos3":
+        clip = [picture(0)] * 5 + [picture(8)] * 8 + [picture(FRAMES - 1)] * 4
+        video: Any = np.stack([np.array(one) for one in clip]) / 255.0
+        latents = pipe(video=video, condition_frame_indexes_vision=(0, 2, 4), **common).video
     elif name.endswith("vace"):
         grey, white, black = (
             Image.new(mode, (64, 32), value)  # type: ignore[arg-type]

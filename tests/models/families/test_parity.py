@@ -29,6 +29,7 @@ PIPELINES = {
     "hunyuan15": diffusers.HunyuanVideo15ImageToVideoPipeline,
     "hunyuan15_meanflow": diffusers.HunyuanVideo15ImageToVideoPipeline,
     "svd": diffusers.StableVideoDiffusionPipeline,
+    "cosmos3": diffusers.Cosmos3OmniPipeline,
 }
 SIZES = {"small": (32, 32, 9), "wide": (32, 64, 17)}  # height, width, frames
 SVD_SIZES = {"small": (16, 16, 5), "wide": (16, 32, 8)}  # one latent per frame: as many tokens
@@ -77,6 +78,9 @@ def theirs(
     arguments |= {"guidance_scale": scale}
     if name == "ltx2":
         return theirs_with_sound(pipe, arguments)
+    if name == "cosmos3":
+        made = pipe(**arguments).video
+        return made if output == "latent" else made[None]
     if name.startswith("cogvideox"):
         arguments |= {"max_sequence_length": TEXT_LENGTH, "use_dynamic_cfg": dynamic}
     latents = pipe(**arguments).frames

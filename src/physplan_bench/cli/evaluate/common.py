@@ -168,12 +168,16 @@ def folders_of_methods(args: argparse.Namespace, root: Path) -> dict[str, Path]:
     return {method: root / method for method in args.methods}
 
 
-def make_all(
-    args: argparse.Namespace, folders: Mapping[str, Path], make: Callable[[Path, Path], None]
+def make_videos(
+    args: argparse.Namespace, wanted: Sequence[Wanted], videos: Path, *, seconds: float | None = None
 ) -> None:
-    """Every method's videos; `make` gets a folder, and that of the plans and keyframes all of them share."""
-    for args.method, folder in folders.items():
-        make(folder, folder.parent / "shared")
+    """In `videos`, or with --methods in a folder each there, whose plans and keyframes all of them share."""
+    if not args.methods:
+        return run_generation(args, wanted, videos, seconds=seconds)
+    for method, folder in folders_of_methods(args, videos).items():
+        one = argparse.Namespace(**vars(args) | {"method": method})
+        run_generation(one, wanted, folder, seconds=seconds, shared=videos / "shared")
+    return None
 
 
 def cases_of(videos: Path) -> Path:
@@ -280,6 +284,33 @@ def measure(args: argparse.Namespace, benchmark: Benchmark, draw: Draw | None = 
         if not result.get("partial"):
             records = find_records(benchmark, result, args.label, folder)
             return emit(args, result, benchmark.table(result, args.label), draw=draw, records=records)
+    return show_partial(args, result)
+
+
+def measure_methods(
+    args: argparse.Namespace,
+    videos: Path,
+    benchmark_of: Callable[[Path], Benchmark],
+    show: Callable[[dict[str, Any], list[Record]], int],
+) -> int:
+    """--methods: the benchmark of each one's folder; `show` gets their results by method, and all records."""
+    from physplan_bench.benchmark import run_benchmark
+
+    results, records = {}, []
+    with work_folder(args) as work:
+        for method, folder in folders_of_methods(args, videos).items():
+            one, cases = benchmark_of(folder), work / method
+            found = run_benchmark(one, cases, engine=engine_config(args), progress=show_progress)
+            results[method] = found
+            records += [] if found.get("partial") else find_records(one, found, method, cases)
+    partial = [result for result in results.values() if result.get("partial")]
+    if not partial:
+        return show(results, records)
+    done, of = (sum(result[name] for result in partial) for name in ("measured", "of"))
+    return show_partial(args, partial[0] | {"measured": done, "of": of})
+
+
+def show_partial(args: argparse.Namespace, result: Mapping[str, Any]) -> int:
     words = f"{result['measured']} of {result['of']} cases are done; run without --shard for the result."
     print(json.dumps(result, indent=2) if args.json else words)
     return 0

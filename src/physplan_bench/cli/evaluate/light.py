@@ -29,8 +29,8 @@ def add_parser(subparsers: Any) -> None:
         "--methods",
         nargs="+",
         metavar="METHOD",
-        help="truth, or a method; :lit behind it takes the drawing network that was fine-tuned on lit clips"
-        " (default: truth storyboard sketch sketch:lit)",
+        help="truth, or a method (default: truth storyboard sketch); :lit behind it takes a drawing network"
+        " fine-tuned on lit clips, which `python -m physplan_sandbox.train lit-drawing` makes",
     )
     parser.add_argument(
         "--set", action="append", default=[], metavar="FIELD=VALUE", help="of the sandbox preset"

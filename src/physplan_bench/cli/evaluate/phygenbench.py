@@ -19,17 +19,17 @@ from physplan_bench.cli.evaluate.common import (
     chosen_generator,
     emit,
     engine_config,
-    folders_of_methods,
-    make_all,
     make_parser,
+    make_videos,
     measure,
-    run_generation,
+    measure_methods,
     show_progress,
     work_folder,
 )
 
 if TYPE_CHECKING:
     from physplan_bench.phygenbench.benchmark import PhyGenBench
+    from physplan_bench.records import Record
 
 EXAMPLES = """\
   physplan evaluate phygenbench --scores recorded.json --reported
@@ -107,26 +107,23 @@ def judge(args: argparse.Namespace) -> int:
 
 
 def _judge_methods(args: argparse.Namespace, bench: PhyGenBench) -> int:
-    """--methods: the folders of that name in --videos, compared case by case."""
+    """--methods: compared case by case."""
     from physplan_bench.arms import compare_arms, phygenbench_arms_table
-    from physplan_bench.benchmark import run_benchmark
     from physplan_bench.phygenbench.aggregate import MAX_SCORE
 
-    results, records = {}, []
-    for method, folder in folders_of_methods(args, args.videos).items():
-        one, work = replace(bench, videos=folder), args.work / method
-        results[method] = run_benchmark(one, work, engine=engine_config(args), progress=show_progress)
-        records += one.records(results[method], method, work)
-    scores = {
-        method: {
-            entry.key: (video["final"] / MAX_SCORE, entry.key)
-            for entry, video in zip(bench.entries, result["videos"], strict=True)
+    def show(results: dict[str, Any], records: list[Record]) -> int:
+        scores = {
+            method: {
+                entry.key: (video["final"] / MAX_SCORE, entry.key)
+                for entry, video in zip(bench.entries, result["videos"], strict=True)
+            }
+            for method, result in results.items()
         }
-        for method, result in results.items()
-    }
-    compared = compare_arms(scores)
-    table = phygenbench_arms_table(results, compared)
-    return emit(args, {"methods": results, **compared}, table, records=records)
+        compared = compare_arms(scores)
+        table = phygenbench_arms_table(results, compared)
+        return emit(args, {"methods": results, **compared}, table, records=records)
+
+    return measure_methods(args, args.videos, lambda folder: replace(bench, videos=folder), show)
 
 
 def prepare(args: argparse.Namespace) -> int:
@@ -147,11 +144,7 @@ def prepare(args: argparse.Namespace) -> int:
         Wanted(name=f"{n:03d}", first_frame=frames[n], prompt=caption, file=f"output_video_{n}.mp4")
         for n, caption in prompts
     ]
-    if args.methods:
-        folders = folders_of_methods(args, args.videos)
-        make_all(args, folders, lambda folder, shared: run_generation(args, wanted, folder, shared=shared))
-    else:
-        run_generation(args, wanted, args.videos)
+    make_videos(args, wanted, args.videos)
     return 0
 
 

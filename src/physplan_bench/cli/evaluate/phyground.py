@@ -14,20 +14,17 @@ from physplan_bench.cli.evaluate.common import (
     add_generation,
     add_output,
     emit,
-    engine_config,
-    folders_of_methods,
-    make_all,
     make_parser,
+    make_videos,
     measure,
-    run_generation,
-    show_progress,
+    measure_methods,
     work_folder,
 )
 
 if TYPE_CHECKING:
-    from physplan_bench.phyground.benchmark import JudgeConfig, PhyGround
+    from physplan_bench.phyground.benchmark import PhyGround
     from physplan_bench.phyground.dataset import Prompt
-    from physplan_bench.phyground.judging import Judge
+    from physplan_bench.records import Record
 
 EXAMPLES = """\
   physplan evaluate phyground --data phyground/ --generate home --videos videos/        make the 250 videos
@@ -91,15 +88,12 @@ def _generate(args: argparse.Namespace, prompts: list[Prompt]) -> None:
         Wanted(name=one.video, first_frame=frames[one.video], prompt=one.text, file=f"{one.video}.mp4")
         for one in prompts
     ]
-    if args.methods:
-        folders = folders_of_methods(args, args.videos)
-        make_all(args, folders, lambda folder, shared: run_generation(args, wanted, folder, shared=shared))
-    else:
-        run_generation(args, wanted, args.videos)
+    make_videos(args, wanted, args.videos)
 
 
 def _judge(args: argparse.Namespace, prompts: list[Prompt]) -> int:
     from physplan_bench.phyground.benchmark import JudgeConfig, PhyGround
+    from physplan_bench.phyground.judging import Judge
     from physplan_bench.phyground.templates import Templates, read_templates
 
     if args.frames < 2:
@@ -107,35 +101,23 @@ def _judge(args: argparse.Namespace, prompts: list[Prompt]) -> int:
     templates = read_templates(args.template) if args.template else Templates()
     config = JudgeConfig(judge=args.judge, frames=args.frames, templates=templates)
     with work_folder(args) as args.work:  # the judge's answers are stored there too
-        make_judge = partial(build_judge, config, args.work / "calls", args.budget)
+        make_judge = partial(Judge.connect, args.judge, args.work / "calls", args.budget, templates)
         benchmark = PhyGround(prompts=prompts, videos=args.videos, config=config, make_judge=make_judge)
         return _judge_methods(args, benchmark) if args.methods else measure(args, benchmark)
 
 
 def _judge_methods(args: argparse.Namespace, bench: PhyGround) -> int:
-    """--methods: the folders of that name in --videos, a row each, and their paired differences."""
-    from physplan_bench.benchmark import run_benchmark
+    """--methods: a row each, and their paired differences."""
     from physplan_bench.pairs import pairs_table
     from physplan_bench.phyground.benchmark import row_table
 
-    results, records = {}, []
-    for method, folder in folders_of_methods(args, args.videos).items():
-        one, work = replace(bench, videos=folder), args.work / method
-        results[method] = run_benchmark(one, work, engine=engine_config(args), progress=show_progress)
-        records += one.records(results[method], method, work)
-    rows = {method: result["row"] for method, result in results.items()}
-    table = row_table(rows, f"Judge: {bench.config.judge}.")
-    paired = [found] if (found := pairs_table(records)) else []
-    return emit(args, {"benchmark": bench.name, "methods": results}, table, *paired, records=records)
+    def show(results: dict[str, Any], records: list[Record]) -> int:
+        rows = {method: result["row"] for method, result in results.items()}
+        table = row_table(rows, f"Judge: {bench.config.judge}.")
+        paired = [found] if (found := pairs_table(records)) else []
+        return emit(args, {"benchmark": bench.name, "methods": results}, table, *paired, records=records)
 
-
-def build_judge(config: JudgeConfig, calls: Path, budget: float | None) -> Judge:
-    """Made in the worker: keys do not travel."""
-    from physplan_bench.phygenbench.judges import connect_gateway
-    from physplan_bench.phyground.judging import Judge
-
-    gateway, model = connect_gateway(config.judge, calls, budget=budget)
-    return Judge(gateway, model, config.templates)
+    return measure_methods(args, args.videos, lambda folder: replace(bench, videos=folder), show)
 
 
 def _humans(args: argparse.Namespace) -> int:

@@ -14,11 +14,10 @@ from physplan_bench.cli.evaluate.common import (
     add_output,
     emit,
     engine_config,
-    folders_of_methods,
-    make_all,
     make_parser,
+    make_videos,
     measure,
-    run_generation,
+    measure_methods,
     show_progress,
     work_folder,
 )
@@ -121,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
         first_seed = args.seed
         for number, folder in enumerate(args.generated):
             args.seed = first_seed + number
-            make_videos(args, scenes, folder)
+            generate(args, scenes, folder)
         if args.shard or args.generate_only:
             return 0
     elif args.generate_only:
@@ -162,6 +161,7 @@ def _scenes(args: argparse.Namespace) -> list[Scene]:
 
 def _card(args: argparse.Namespace) -> dict[str, Any] | None:
     """Everything that a submission lacks is said before anything is measured."""
+    from physplan_bench.new_folder import require_new
     from physplan_bench.physics_iq.submission import read_card
 
     if args.submission is None:
@@ -170,8 +170,7 @@ def _card(args: argparse.Namespace) -> dict[str, Any] | None:
         raise PhysPlanError("--submission needs --protocol verified, --prompts bpp or op, and no --exact.")
     if args.card is None:
         raise PhysPlanError("--submission needs --card FILE: who submits, costs, terms and warranties.")
-    if args.submission.exists():
-        raise PhysPlanError(f"{args.submission} is there already: give a new folder for the submission.")
+    require_new(args.submission)
     return read_card(args.card)
 
 
@@ -215,39 +214,33 @@ def _measure_runs(
 def _measure_methods(args: argparse.Namespace, config: PhysicsIQConfig, scenes: list[Scene]) -> int:
     """--methods: all on the same plans and keyframes, compared pair by pair."""
     from physplan_bench.arms import compare_arms, physics_iq_arms_table
-    from physplan_bench.benchmark import run_benchmark
     from physplan_bench.physics_iq.benchmark import PhysicsIQ
     from physplan_bench.physics_iq.dataset import load_videos
 
     if len(args.generated) > 1 or args.submission:
         raise PhysPlanError("--methods makes one folder per method in one --generated folder, no submission.")
-    folders = folders_of_methods(args, args.generated[0])
+    videos = args.generated[0]
     if args.generate:
-        make_all(args, folders, lambda folder, shared: make_videos(args, scenes, folder, shared))
+        generate(args, scenes, videos)
         if args.shard or args.generate_only:
             return 0
-    results = {}
-    records: list[Record] = []
-    with work_folder(args) as work:
-        for method, folder in folders.items():
-            benchmark = PhysicsIQ(videos=load_videos(folder, args.real, scenes), config=config)
-            results[method] = run_benchmark(
-                benchmark, work / method, engine=engine_config(args), progress=show_progress
-            )
-            if not results[method].get("partial"):
-                records += benchmark.records(results[method], method, work / method)
-    scores = {
-        method: {id: (video["score"], video["scenario"]) for id, video in result["videos"].items()}
-        for method, result in results.items()
-    }
-    compared = compare_arms(scores)
-    table = physics_iq_arms_table(results, compared, config)
-    return emit(args, {"methods": results, **compared}, table, records=records)
+
+    def show(results: dict[str, Any], records: list[Record]) -> int:
+        scores = {
+            method: {id: (video["score"], video["scenario"]) for id, video in result["videos"].items()}
+            for method, result in results.items()
+        }
+        compared = compare_arms(scores)
+        table = physics_iq_arms_table(results, compared, config)
+        return emit(args, {"methods": results, **compared}, table, records=records)
+
+    def benchmark_of(folder: Path) -> PhysicsIQ:
+        return PhysicsIQ(videos=load_videos(folder, args.real, scenes), config=config)
+
+    return measure_methods(args, videos, benchmark_of, show)
 
 
-def make_videos(
-    args: argparse.Namespace, scenes: list[Scene], output: Path, shared: Path | None = None
-) -> None:
+def generate(args: argparse.Namespace, scenes: list[Scene], output: Path) -> None:
     """All 198 from the switch frames and descriptions, as far as they are missing."""
     from physplan_bench.generation import Wanted
     from physplan_bench.physics_iq.dataset import CLIP_SECONDS, check_generation_rows, find_switch_frames
@@ -258,4 +251,4 @@ def make_videos(
         Wanted(name=s.id, first_frame=frames[s.id], prompt=s.description, file=s.generated_name)
         for s in scenes
     ]
-    run_generation(args, wanted, output, seconds=CLIP_SECONDS, shared=shared)
+    make_videos(args, wanted, output, seconds=CLIP_SECONDS)

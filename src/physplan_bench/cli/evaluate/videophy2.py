@@ -20,8 +20,6 @@ from physplan_bench.cli.evaluate.common import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from physplan_bench.videophy2_judge import Judge, JudgeConfig
-
 EXAMPLES = """\
   physplan evaluate videophy2 --videos sa_pc.csv --judge server:videophy2@http://localhost:8000/v1 \\
       --template VIDEOPHY2/template.py --prompts prompts.csv          ask a judge; hard subset too
@@ -67,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _judge(args: argparse.Namespace, hard: Mapping[str, bool] | None) -> int:
-    from physplan_bench.videophy2_judge import OURS, JudgeConfig, VideoPhy2, read_template, read_videos
+    from physplan_bench.videophy2_judge import OURS, Judge, JudgeConfig, VideoPhy2, read_template, read_videos
 
     if args.frames < 2:
         raise PhysPlanError(f"--frames is {args.frames}: a judge needs at least two.")
@@ -75,17 +73,8 @@ def _judge(args: argparse.Namespace, hard: Mapping[str, bool] | None) -> int:
     config = JudgeConfig(judge=args.judge, frames=args.frames, questions=questions)
     videos = read_videos(args.videos)
     with work_folder(args) as args.work:  # the judge's answers are stored there too
-        make_judge = partial(build_judge, config, args.work / "calls", args.budget)
+        make_judge = partial(Judge.connect, config, args.work / "calls", args.budget)
         return measure(
             args,
             VideoPhy2(videos=videos, config=config, make_judge=make_judge, label=args.label, hard=hard),
         )
-
-
-def build_judge(config: JudgeConfig, calls: Path, budget: float | None) -> Judge:
-    """Made in the worker: keys do not travel."""
-    from physplan_bench.phygenbench.judges import connect_gateway
-    from physplan_bench.videophy2_judge import Judge
-
-    gateway, model = connect_gateway(config.judge, calls, budget=budget)
-    return Judge(gateway, model, config.questions)

@@ -1,0 +1,46 @@
+"""Stage 1, the other weights: what looks at pictures, and the editor; whether they are here and whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from physplan import machine
+from physplan.pipeline.config import Component
+from physplan.presets import WEIGHTS
+from physplan_bench.accept.context import Acceptance
+from physplan_bench.accept.findings import Finding, Level
+from physplan_bench.accept.weights import whole
+
+
+def look_at_parts(here: Acceptance) -> Iterator[Finding]:
+    seen, preset = here.config.perception, here.config.preset
+    for lacking in machine.own_weights(preset) if seen.segmenter.name == "mobile-sam" else ():
+        yield Finding(name=f"weights {lacking.what}", level="failure", meaning=f"not here: {lacking.fix}")
+    parts = {"segmenter": seen.segmenter, "depth": seen.depth, "encoder": seen.encoder}
+    for what, part in {**parts, "editor": here.config.editor}.items():
+        yield from _of_part(what, part, preset)
+
+
+def _of_part(what: str, part: Component, preset: str) -> Iterator[Finding]:
+    for key in (key for key in WEIGHTS if key in part.options):
+        name = f"the {what}" if key == "source" else f"the {what}, {key}"
+        found = folders(str(part.options[key]))
+        if not found:
+            level: Level = "warning" if what == "editor" else "failure"
+            lost = "no keyframe can be drawn here" if what == "editor" else "stages 3 to 5 need them"
+            meaning = f"not here, {lost}: physplan models get {preset}"
+            yield Finding(name=f"weights of {name}", level=level, meaning=meaning)
+        for folder in found:
+            yield from whole(folder, f"weight files of {name} are whole")
+
+
+def folders(name: str) -> list[Path]:
+    """A folder of one's own, or the hub's snapshots of that name that hold weights."""
+    own = Path(name).expanduser()
+    if own.is_dir():
+        return [own]
+    snapshots = machine.weights_folder() / f"models--{name.replace('/', '--')}" / "snapshots"
+    return sorted({path.parent for path in snapshots.glob("*/*.safetensors")}) or sorted(
+        {path.parents[1] for path in snapshots.glob("*/*/*.safetensors")}
+    )
