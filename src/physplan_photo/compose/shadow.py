@@ -19,7 +19,7 @@ SEAM_WIDTH = 0.015  # of the height: bright seams between an object and its shad
 MAX_SPREAD = 0.17  # spread of the share within a shadow: more of it is a thing or a pattern
 NO_SHADOW_HEIGHT = 0.12  # heights of the frame above the ground at which it is gone
 LEAST, MOST = 0.02, 0.9  # of the object's area
-BEYOND = 1.0  # of a shadow's area: as dark, and continues farther away
+MAX_BEYOND = 1.0  # of a shadow's area: as dark, and continues farther away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,7 +81,7 @@ def _ends(part: Array, share: Array, mask: Array, near: Array) -> bool:
     dark = (share < DARKER) & ~mask
     labels, _ = ndimage.label(dark)
     own = np.bincount(labels[part], minlength=2)[1:].argmax() + 1
-    return bool(((labels == own) & ~near).sum() < BEYOND * part.sum())
+    return bool(((labels == own) & ~near).sum() < MAX_BEYOND * part.sum())
 
 
 def _beside(parts: Array, whole: Array, most: float) -> Array:
