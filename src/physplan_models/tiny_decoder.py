@@ -26,7 +26,7 @@ from physplan_models.single_files import check_file
 WIDTHS = (256, 128, 64, 64)  # of the published files, but for `wide` ones
 STAGES = ((7, 8), (13, 14), (19, 20))  # where each stage grows in time, and its last convolution
 LAST_LAYER = 22
-PREVIEW_SECONDS = 1.5  # seconds between two live previews, or eight times what one takes
+REFRESH_SECONDS = 1.5  # seconds between two live previews, or eight times what one takes
 
 
 class Memory(nn.Module):
@@ -133,7 +133,7 @@ class TinyPreviews:
             nonlocal due
             if (begun := time.monotonic()) >= due:
                 write_strip(self.network(clean[:, :, layout.video]), path)
-                due = time.monotonic() + max(PREVIEW_SECONDS, 8 * (time.monotonic() - begun))
+                due = time.monotonic() + max(REFRESH_SECONDS, 8 * (time.monotonic() - begun))
             told: bool | None = on_step(n, latents, clean)
             return told
 

@@ -192,6 +192,8 @@ class SketchConfig:
 
     weak: float | None = setting(None, "everything starts here, from the noised sketch", low=0, high=1)
     strong: float | None = setting(None, "until here the masks hold the sketch", low=0, high=1)
+    layers: str = setting("none", "what is behind things, what of them is hidden: docs/sketch.md", later=True)
+    layer_options: Mapping[str, Any] = setting(factory=dict, says="what that is loaded with", later=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -77,7 +77,8 @@ def _asked(pipe: Any, name: str, video: VideoConfig, image: Image, prompt: str, 
     }
     scale = video.sampling.guidance_scale
     if name == "svd":
-        return pipe(max_guidance_scale=scale, **given).frames.transpose(1, 2)  # type: ignore[no-any-return]
+        found: Tensor = pipe(max_guidance_scale=scale, fps=video.fps or 7, **given).frames
+        return found.transpose(1, 2)
     given |= {"prompt": prompt, "negative_prompt": video.negative_prompt}
     if name.startswith("hunyuan"):
         import diffusers
@@ -86,6 +87,8 @@ def _asked(pipe: Any, name: str, video: VideoConfig, image: Image, prompt: str, 
         del given["height"], given["width"]
         return pipe(**{**given, "image": image.resize((width, height))}).frames  # type: ignore[no-any-return]
     given["guidance_scale"] = scale
+    if name.startswith("ltx") and video.fps:
+        given["frame_rate"] = video.fps
     if name == "ltx2":
         off = {"stg_scale": 0.0, "modality_scale": 1.0, "guidance_rescale": 0.0}
         given |= off | {f"audio_{key}": value for key, value in off.items()} | {"audio_guidance_scale": None}

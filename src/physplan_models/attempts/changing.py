@@ -32,7 +32,7 @@ from physplan.video.clocks import Clocks
 from physplan.video.known import video_model
 from physplan_models.attempts.deciding import Change, Facts, Kind, next_changes
 
-REPEAT_FACTOR = 2  # times as many repeats
+REPEATS_FACTOR = 2  # times as many repeats
 
 
 def next_attempt(run: Run, tried: Sequence[Tried]) -> tuple[Run, tuple[Changed, ...]]:
@@ -103,7 +103,7 @@ def pulled(config: Config, method: Method, backends: Backends, kinds: Collection
     guidance = method.guidance(config)
     if guidance is not None:
         if "repeats" in kinds:
-            repeats = tuple(REPEAT_FACTOR * count for count in guidance.schedule.repeats)
+            repeats = tuple(REPEATS_FACTOR * count for count in guidance.schedule.repeats)
             guidance = replace(guidance, schedule=replace(guidance.schedule, repeats=repeats))
         if "clock" in kinds:
             later = later_clocks(clocks_of(model, weak=guidance.weak, strong=guidance.strong))

@@ -17,7 +17,7 @@ from physplan.errors import PhysPlanError
 from physplan.extras import install_command
 from physplan_studio.process import Died, Stopped, Worker
 
-POLL_SECONDS = 0.3  # seconds between looks at an actor
+LOOK_SECONDS = 0.3  # seconds between looks at an actor
 START_SECONDS = 60.0  # seconds for an actor to find room
 
 
@@ -146,7 +146,7 @@ class RayWorker:
         self, actor: Any, reference: Any, on_event: Callable[[dict[str, Any]], None] | None
     ) -> dict[str, Any]:
         while True:
-            ready, _ = self._ray.wait([reference], timeout=POLL_SECONDS)
+            ready, _ = self._ray.wait([reference], timeout=LOOK_SECONDS)
             for event in self._ray.get(actor.events.remote()):
                 if on_event is not None:
                     on_event(event)
