@@ -17,9 +17,9 @@ from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.recipes import FRAME_GUIDANCE_WAN
 from physplan.video.known import KnownVideoModel, no_keyframes
 from physplan_models import attention
-from physplan_models.back_ends import check_compiled, check_rest, lacking
 from physplan_models.estimates import estimates
 from physplan_models.loras import file_of
+from physplan_models.quantisation_backends import check_compiled, check_rest, lacking
 
 if TYPE_CHECKING:
     from physplan.pipeline.config import RuntimeConfig, VideoConfig
