@@ -33,8 +33,8 @@ def chrono_sketch(chain: EventChain, evidence: Evidence, *, way: int = 0, **opti
     for index, event in enumerate(chain.events):
         request = EditRequest(
             image=to_picture(states[index]),
-            instruction=instruction_for(chain, event),
-            event=index + 1,
+            instruction=instruction_for(chain, index),
+            event=index,
             chain=chain,
             seed=0,
         )
