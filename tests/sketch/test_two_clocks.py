@@ -14,7 +14,7 @@ from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.sketch.compose import Sketch
-from physplan.sketch.sampling import (
+from physplan.sketch.start import (
     SketchStart,
     clocks_of,
     latent_masks,

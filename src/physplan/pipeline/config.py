@@ -17,7 +17,7 @@ from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.recipes import FRAME_GUIDANCE, GUIDED_SKETCH, PAPER
 from physplan.keyframes.settings import CheckSettings
 from physplan.methods.registry import DEFAULT as DEFAULT_METHOD
-from physplan.methods.stages import StageName
+from physplan.methods.stage_names import StageName
 from physplan.settings import DEFAULT_PRESET, setting
 from physplan.video.fit import FitMode
 

@@ -293,7 +293,7 @@ def _followed(run: Run) -> EventChain | None:
 
 
 def _sketch(run: Run, memory: InMemory) -> Made:
-    """To look at, seconds after the keyframes; the sampling makes it again where it goes on later."""
+    """To look at, seconds after the keyframes; a resumed sampling makes it again."""
     run.tell("sketch")("drawing the plan in motion")
     try:
         sketch = _drawn_sketch(run)

@@ -26,7 +26,7 @@ ANSWER: Mapping[str, Any] = {
 
 
 def polish(run: Run, told: str) -> str:
-    """`told` in the model's words; as it is where the answer cannot be used."""
+    """`told` rewritten by the model; unchanged where the answer cannot be used."""
     wanted = run.config.runtime
     gateway, model = connect_named(
         run.config.video.polish or "",
