@@ -28,7 +28,8 @@ STAGES = ("plan", "keyframes", "evidence", "sketch", "video", "verdict")
 FRONT = (
     "rocket-the-rocket-rises",
     "coffee-the-saucer-slides-to-the-left",
-    "astronaut-the-helmet-rises",
+    "chelsea-the-left-eye-turns-blue-and-the-right-eye-turns-blue",
+    "astronaut-the-shuttle-blasts-off",
 )
 LARGEST = 2_000_000  # bytes of the animated picture
 

@@ -16,6 +16,10 @@ from physplan_photo.sessions import session
 FILE = "migan_pipeline_v2.onnx"
 LARGE_HOLE_DEPTH = 0.12  # of the shorter side: a hole whose middle is further from its rim is large
 MIN_EDGES = 9.0  # of 255: edges of a ground that the network continues better (`structure`)
+MAX_EVEN_EDGES = 2.0  # of 255: the same for small holes
+PLAIN_DISTANCE = 36  # of 255: colours that near are one ground
+MIN_PLAIN = 0.9  # of a small hole's rim that has this ground
+RIM_WIDTH = 30  # pixels around a hole that say what ground it lies in
 NETWORK_SIDE = 512  # the network works on squares of this side
 
 
@@ -80,18 +84,32 @@ def _fill(pixels: NDArray[np.uint8], hole: Mask) -> NDArray[np.uint8]:
 def _ground_fill(pixels: NDArray[np.uint8], hole: Mask) -> NDArray[np.uint8] | None:
     """The border's colours drawn smoothly over the hole, with the ground's own grain.
 
-    For large holes in a ground without edges (a wall, a table, a sky), where the network invents things;
-    None for others.
+    For large holes in a ground without edges (a wall, a table, a sky), where the network invents things, and
+    for small ones in an even ground, where it leaves a tint; None for others.
     """
     from scipy import ndimage
 
-    depth = ndimage.distance_transform_edt(hole)
-    if float(depth.max()) < LARGE_HOLE_DEPTH * min(hole.shape) or not (~hole).any():
+    if not (~hole).any():
         return None
-    smooth = _smooth_fill(pixels, hole)
-    if structure(np.where(hole[..., None], smooth, pixels), hole) >= MIN_EDGES:
+    large = float(ndimage.distance_transform_edt(hole).max()) >= LARGE_HOLE_DEPTH * min(hole.shape)
+    ground = ~hole if large else _plain(pixels, hole)
+    if ground is None:
+        return None
+    smooth = _smooth_fill(pixels, hole, ground)
+    limit = MIN_EDGES if large else MAX_EVEN_EDGES
+    if structure(np.where(ground[..., None], pixels, smooth), hole) >= limit:
         return None
     return np.clip(np.where(hole[..., None], smooth + grain(pixels, hole), pixels), 0, 255).astype(np.uint8)
+
+
+def _plain(pixels: NDArray[np.uint8], hole: Mask) -> Mask | None:
+    """Where the picture has the colour of a hole's rim; None where the rim has several."""
+    from scipy import ndimage
+
+    rim = (ndimage.distance_transform_edt(~hole) < RIM_WIDTH) & ~hole
+    away = np.abs(pixels - np.median(pixels[rim], axis=0)).max(-1)
+    found: Mask = (away < PLAIN_DISTANCE) & ~hole
+    return found if found[rim].mean() >= MIN_PLAIN else None
 
 
 def structure(filled: NDArray[Any], hole: Mask) -> float:
@@ -102,7 +120,7 @@ def structure(filled: NDArray[Any], hole: Mask) -> float:
     from scipy import ndimage
 
     away = ndimage.distance_transform_edt(~hole)
-    ring = (away > 4) & (away < 30)
+    ring = (away > 4) & (away < RIM_WIDTH)
     if not ring.any():
         return 255.0
     light = filled.mean(-1)
@@ -110,9 +128,9 @@ def structure(filled: NDArray[Any], hole: Mask) -> float:
     return float(np.percentile(np.abs(middle)[ring], 80))
 
 
-def _smooth_fill(pixels: NDArray[np.uint8], hole: Mask) -> NDArray[np.float32]:
-    """The border's colours drawn smoothly over the hole [H, W, 3]: ever wider means of what is known."""
-    known = (~hole)[..., None].astype(np.float32)
+def _smooth_fill(pixels: NDArray[np.uint8], hole: Mask, ground: Mask) -> NDArray[np.float32]:
+    """The border's colours drawn smoothly over the hole [H, W, 3]: ever wider means of the ground."""
+    known = ground[..., None].astype(np.float32)
     colours, weight = pixels.astype(np.float32), known.copy()
     filled = colours * known
     for sigma in (6, 14, 30, 60, 120, 400):
@@ -121,8 +139,8 @@ def _smooth_fill(pixels: NDArray[np.uint8], hole: Mask) -> NDArray[np.float32]:
         add = np.where((weight < 1) & (share > 1e-3), np.minimum(1 - weight, share * 2), 0.0)
         filled += add * mean
         weight += add
-    filled += (1 - weight) * colours[~hole].mean(0)
-    return _blurred(np.where(hole[..., None], filled, colours), 4)
+    filled += (1 - weight) * colours[ground].mean(0)
+    return _blurred(np.where(ground[..., None], colours, filled), 4)
 
 
 def _blurred(values: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:

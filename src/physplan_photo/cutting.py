@@ -173,8 +173,9 @@ def enclosed(cuts: Sequence[Cut]) -> list[Cut]:
             reach = max(2, len(both) // 60)
             closed = ndimage.binary_closing(np.pad(both, reach), iterations=reach)[reach:-reach, reach:-reach]
             near = closed | both
-            hole = ndimage.binary_fill_holes(near) & ~taken
-            if hole.any() and (ndimage.binary_dilation(hole, iterations=2) & small.mask).any():
-                cuts[i] = large = replace(large, mask=large.mask | hole)
-                taken = taken | hole
+            holes, _ = ndimage.label(ndimage.binary_fill_holes(near) & ~taken)
+            inner, outer = (holes[ndimage.binary_dilation(one.mask, iterations=2)] for one in (small, large))
+            hole = np.isin(holes, np.setdiff1d(np.intersect1d(inner, outer), [0]))
+            cuts[i] = large = replace(large, mask=large.mask | hole)
+            taken = taken | hole
     return list(cuts)

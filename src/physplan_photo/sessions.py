@@ -22,4 +22,5 @@ def session(name: str) -> Any:
     options.intra_op_num_threads = int(threads) if threads.isdigit() else 0
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    options.enable_cpu_mem_arena = False  # it would keep the largest run's memory
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -29,8 +29,8 @@ PAINTED = re.compile(r"(.{1,80})=([0-9a-f]{64})", re.DOTALL)
 KNOWN = {
     "coffee.png": "the cup slides to the left",
     "rocket.jpg": "the rocket rises",
-    "chelsea.png": "the cat leans to the left",
-    "flower.jpg": "the flower bends to the right",
+    "chelsea.png": "the eye turns blue",
+    "flower.jpg": "the flower turns purple",
 }
 PACKAGES = {"skimage": "data", "sklearn": "datasets/images"}
 

@@ -26,7 +26,7 @@ from safetensors.torch import save_file
 from transformers import T5Config, T5EncoderModel
 
 from physplan.sketch.compose import Sketch
-from physplan.sketch.sampling import sketch_start
+from physplan.sketch.start import sketch_start
 from physplan.video.base import FamilyModel
 from physplan.video.clocks import Clocks
 from physplan.video.sampling import sample

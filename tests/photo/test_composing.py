@@ -100,6 +100,19 @@ def test_every_material_is_drawn_moves_and_repeats(material: str) -> None:
     assert material_of(material) == material
 
 
+def test_what_bursts_flies_off_in_its_own_colour() -> None:
+    emitter = Emitter(
+        material="dust", category="dust", seed=3, source=lambda now: (60.0, 40.0, 90.0, 70.0), stops=9.0,
+        colour=(0.0, 0.9, 0.1),
+    )  # fmt: skip
+    canvas = np.full((H, W, 3), 0.9, np.float32)
+    emitter.draw(canvas, 0.2, 1.0)
+    pieces = (canvas[..., 1] - canvas[..., 0]) > 0.6
+    rows, columns = np.nonzero(pieces)
+    assert len(rows) > 30
+    assert columns.min() < 60 < 90 < columns.max()
+
+
 def test_a_spawned_flame_comes_with_its_source() -> None:
     first = scene()
     edits = [

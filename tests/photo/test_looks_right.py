@@ -63,6 +63,12 @@ def test_what_two_touching_things_enclose_belongs_to_the_larger_one() -> None:
     assert not (cuts["saucer"] & cuts["cup"]).any()
 
 
+def test_a_hole_in_a_small_thing_is_not_a_large_thing_s() -> None:
+    lid, ring = disk(60, 60, 40, 40), disk(220, 140, 20, 20) & ~disk(220, 140, 6, 6)
+    cuts = {cut.name: cut.mask for cut in enclosed([Cut("lid", lid, 1, "box"), Cut("ring", ring, 1, "box")])}
+    assert (cuts["lid"] == lid).all()
+
+
 def test_a_mask_ends_at_its_box() -> None:
     kept = within(np.ones((H, W), bool), Box(100, 50, 200, 150))
     assert kept[100, 150]
@@ -82,6 +88,18 @@ def test_a_large_hole_in_an_even_ground_is_filled_without_a_network(monkeypatch:
     filled = np.asarray(complete_background(Image.fromarray(picture), hole), float)
     assert np.abs(filled - ramp[..., None])[hole].mean() < 15
     assert (filled[~hole] == picture[~hole]).all()
+
+
+def test_a_small_hole_in_a_plain_ground_takes_no_colour_from_its_neighbours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("physplan_photo.background.session", None)  # the network would be an error
+    picture = np.full((H, W, 3), 250, np.uint8)
+    picture[disk(60, 90, 10, 10)] = (255, 0, 0)
+    hole = disk(105, 90, 16, 16)
+    picture[hole] = (0, 0, 255)
+    filled = np.asarray(complete_background(Image.fromarray(picture), hole), int)
+    assert np.abs(filled[hole] - 250).max() < 4
 
 
 def test_an_object_that_covers_everything_is_refused_in_a_sentence() -> None:

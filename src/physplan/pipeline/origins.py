@@ -84,9 +84,9 @@ def _shown(picture: Image.Image, frame: Image.Image, config: Config) -> Image.Im
 
 def frames_digest(frames: Tensor) -> str:
     """Of the pixels [F, 3, H, W] before they are encoded."""
-    import torch
+    from physplan.video.files import to_bytes
 
-    pixels = (frames.detach().clamp(0, 1) * 255).round().to("cpu", torch.uint8)
+    pixels = to_bytes(frames)
     header = "x".join(map(str, pixels.shape))
     return hashlib.sha256(f"RGB {header}\n".encode() + pixels.contiguous().numpy().tobytes()).hexdigest()
 

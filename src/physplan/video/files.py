@@ -67,7 +67,7 @@ def write_video(
     """
     if frames.ndim != 4 or frames.shape[1] != 3 or len(frames) == 0:
         raise PhysPlanError(f"A video needs frames [F, 3, H, W], not {list(frames.shape)}.")
-    pixels = (frames.detach().clamp(0, 1) * 255).round().to("cpu", torch.uint8)
+    pixels = to_bytes(frames)
     comment = json.dumps({"fps": fps, **(metadata or {})}, ensure_ascii=False)
     tags = {"comment": comment, DIGITAL_SOURCE_TYPE: MADE_BY_A_MODEL, **(tags or {})}
     kind = Path(path).suffix.lower()
@@ -79,11 +79,16 @@ def write_video(
         options = {"qp": "0", "preset": "veryfast"}
         _encode(path, pixels, fps, tags, codec="libx264rgb", pixel_format="rgb24", options=options)
     elif kind == ".mp4":
-        # Without mbtree: it looks at memory that nobody has written, and so the same frames gave other bytes.
+        # Without mbtree: it reads uninitialised memory, so equal frames gave unequal bytes.
         options = {"crf": "17", "preset": "medium", "mbtree": "0"}
         _encode(path, pixels, fps, tags, codec="libx264", pixel_format="yuv420p", options=options)
     else:
         raise PhysPlanError(f"{path}: use .mp4, .mkv (lossless), .gif, or a folder for PNG frames.")
+
+
+def to_bytes(frames: Tensor) -> Tensor:
+    """Frames [F, 3, H, W] in [0, 1] as bytes on the CPU, one by one: all at once would be three copies."""
+    return torch.stack([(one.detach().clamp(0, 1) * 255).round().to("cpu", torch.uint8) for one in frames])
 
 
 def read_video(path: Path) -> Video:
@@ -100,7 +105,7 @@ def read_video(path: Path) -> Video:
     if not pixels or any(frame.shape != pixels[0].shape for frame in pixels):
         raise PhysPlanError(f"{path} holds no frames, or frames of several sizes: make it again.")
     fps = _rate(metadata.pop("fps", None), float(rate or 0))
-    frames = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2).float() / 255
+    frames = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2).float().div_(255)
     return Video(frames=frames, fps=fps, metadata=metadata, tags=tags)
 
 
@@ -118,7 +123,8 @@ def _encode(
 
     if pixel_format == "yuv420p":  # colour is kept per 2x2 pixels: repeat the last row or column of odd sizes
         odd = [side % 2 for side in pixels.shape[-2:]]
-        pixels = F.pad(pixels.float(), (0, odd[1], 0, odd[0]), mode="replicate").to(torch.uint8)
+        if any(odd):
+            pixels = F.pad(pixels.float(), (0, odd[1], 0, odd[0]), mode="replicate").to(torch.uint8)
     height, width = pixels.shape[-2:]
     rate = Fraction(fps).limit_denominator(1001)
     # The index goes first in an mp4, so that browsers can start before they have it all.

@@ -8,8 +8,9 @@ from PIL import Image
 
 from physplan.errors import PhysPlanError
 from physplan.files import atomic_path, write_atomic
+from physplan.pipeline.config_loading import load_config
 from physplan.runs import layout
-from physplan.sketch import make_sketch
+from physplan.sketch.registry import sketch_by
 from physplan.video.files import write_video
 
 NAMES = ("first_frame.png", "motion_signal.mp4", "mask.mp4", "prompt.txt")
@@ -21,7 +22,8 @@ def export_ttm(run: Path, folder: Path) -> Path:
     chain, evidence = layout.load_plan(run), layout.load_evidence(run)
     if folder.exists() and (not folder.is_dir() or any(p.name not in NAMES for p in folder.iterdir())):
         raise PhysPlanError(f"{folder} holds other files: give a new or an empty folder for Time-to-Move.")
-    sketch = make_sketch(chain, evidence)
+    editor = load_config(run / layout.CONFIG).editor
+    sketch = sketch_by(editor.name, chain, evidence, editor.options)
     folder.mkdir(parents=True, exist_ok=True)
     pixels = (evidence.first.image.clamp(0, 1) * 255).round().byte().permute(1, 2, 0).numpy()
     with atomic_path(folder / NAMES[0]) as temporary:

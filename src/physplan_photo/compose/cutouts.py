@@ -16,9 +16,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 BOX_PADDING = 0.3  # of the box on each side: room for what bends, splits or spreads
 MATTED_EDGE = 0.004  # of the height: half the width of the edge that is matted
 FRINGES = (0.013, 0.016, 0.022, 0.03, 0.038)  # of the height: reaches of a rim, from a hard edge to fur
-SHADE = 0.06  # of a round thing's size: what is smoother is light and shade, not pattern
-TIPS = 0.03  # of the height: how far thin ends are looked for
-STRANGE = 0.08  # what they differ from their ground, of 1
+SHADE_SCALE = 0.06  # of a round thing's size: what is smoother is light and shade, not pattern
+TIP_REACH = 0.03  # of the height: how far thin ends are looked for
+TIP_DIFFERENCE = 0.08  # what they differ from their ground, of 1
 MIN_ELLIPSE_IOU = 0.88  # of the union: what an outline shares with its ellipse
 MIN_COLOUR_DISTANCE = 0.08  # object and background must differ so much for their mixture to be measured
 
@@ -70,13 +70,13 @@ def tips(image: Array, hole: Array) -> Array:
     """Thin ends of an object that its outline misses: small parts beside a hole that differ from the ground
     around them [H, W]."""
     height = len(image)
-    reach, sigma = max(3, round(TIPS * height)), max(2.0, TIPS * height)
+    reach, sigma = max(3, round(TIP_REACH * height)), max(2.0, TIP_REACH * height)
     kernel = np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)
     ring = (cv2.dilate(hole.astype(np.uint8), kernel) > 0) & ~hole
     outside = (~hole).astype(np.float32)
     weight = np.maximum(cv2.GaussianBlur(outside, (0, 0), sigma), 1e-3)[..., None]
     ground = cv2.GaussianBlur(image * outside[..., None], (0, 0), sigma) / weight
-    labels, _ = ndimage.label((np.abs(image - ground).max(-1) > STRANGE) & ring, np.ones((3, 3)))
+    labels, _ = ndimage.label((np.abs(image - ground).max(-1) > TIP_DIFFERENCE) & ring, np.ones((3, 3)))
     sizes = np.bincount(labels.ravel())
     beside = np.unique(labels[cv2.dilate(hole.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0])
     found = np.isin(labels, [k for k in beside if k and sizes[k] < (0.7 * reach) ** 2])
@@ -144,14 +144,11 @@ class Placement:
     angle: float = 0.0
     scale: tuple[float, float] = (1.0, 1.0)
     standing: bool = False
-    oval: Array | None = None  # [2, 2] of a circle to an outline seen obliquely: it turns within that outline
 
     def matrix(self, cut: Cutout) -> Array:
         """Of a pixel of the cutout to a pixel of the picture [2, 3]."""
         cosine, sine = math.cos(math.radians(self.angle)), math.sin(math.radians(self.angle))
         turn = np.array([[cosine, -sine], [sine, cosine]])
-        if self.oval is not None:
-            turn = self.oval @ turn @ np.linalg.inv(self.oval)
         turn = turn @ np.diag(self.scale)
         middle = np.array([cut.centre[0] - cut.left, cut.centre[1] - cut.top])
         place = np.array(self.place, dtype=float)
@@ -160,20 +157,25 @@ class Placement:
         return np.concatenate([turn, (place - turn @ middle)[:, None]], axis=1)
 
 
-def rolled(cut: Cutout, angle: float) -> Cutout:
-    """A round thing turned by `angle` degrees: its pattern turns, its outline, light and shade stay."""
-    x, y = cut.centre[0] - cut.left, cut.centre[1] - cut.top
-    shade = 0.05 + cv2.GaussianBlur(cut.colour, (0, 0), max(1.0, SHADE * min(cut.size)))
-    matrix = cv2.getRotationMatrix2D((x - 0.5, y - 0.5), -angle, 1.0)
+def rolled(cut: Cutout, angle: float, oval: Array) -> Cutout:
+    """A round thing turned clockwise by degrees: its pattern turns, its outline, light and shade stay.
+
+    `oval` [2, 2] makes of a circle its outline, which is seen obliquely.
+    """
+    middle = np.array([cut.centre[0] - cut.left - 0.5, cut.centre[1] - cut.top - 0.5])
+    shade = 0.05 + cv2.GaussianBlur(cut.colour, (0, 0), max(1.0, SHADE_SCALE * min(cut.size)))
+    cosine, sine = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+    turn = oval @ np.array([[cosine, -sine], [sine, cosine]]) @ np.linalg.inv(oval)
+    matrix = np.concatenate([turn, (middle - turn @ middle)[:, None]], axis=1)
     size = (cut.alpha.shape[1], cut.alpha.shape[0])
     pattern = cv2.warpAffine(cut.colour / shade, matrix, size, borderMode=cv2.BORDER_REPLICATE)
     return cut.looking(np.clip(pattern * shade, 0, 1).astype(np.float32), cut.alpha)
 
 
 def is_round(mask: Array) -> bool:
-    """Whether an outline is about a circle."""
+    """Whether an outline's box is about a square."""
     left, top, right, bottom = box_of(mask)
-    return 0.85 < (right - left) / (bottom - top) < 1.18 and oval_of(mask) is not None
+    return 0.85 < (right - left) / (bottom - top) < 1.18
 
 
 def oval_of(mask: Array) -> Array | None:

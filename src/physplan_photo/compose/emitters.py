@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from physplan.graph import Link, Spawn, motion_of
 from physplan.graph.laws import Way, moment
 from physplan.graph.motion import LAWS, Motion
@@ -51,6 +53,13 @@ class Placed:
         if self.leaving is not None and frame > self.leaving[0]:
             there *= max(0.0, 1 - (frame - self.leaving[0]) / max(self.leaving[1] - self.leaving[0], 1))
         return there
+
+
+def _colour(image: Array, mask: Array | None) -> tuple[float, float, float] | None:
+    if mask is None or not mask.any():
+        return None
+    red, green, blue = (float(value) for value in np.median(image[mask], axis=0))
+    return red, green, blue
 
 
 def emitter_of(renderer: Renderer, edit: Spawn, material: str) -> Placed:
@@ -101,6 +110,7 @@ def emitter_of(renderer: Renderer, edit: Spawn, material: str) -> Placed:
             jet=bool(material == "flame" and rises),
             inside=renderer.masks[vessel] if vessel else None,
             outline=mask,
+            colour=_colour(renderer.image, mask),
             ground=renderer.masks[ground] if ground and renderer.masks[ground].mean() > 0.15 else None,
         ),
         source=vessel or edit.source,

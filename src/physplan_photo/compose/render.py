@@ -65,7 +65,6 @@ class Renderer:
     shadows: dict[str, Shadow] = field(init=False)
     emitters: dict[str, emitters.Placed] = field(init=False)
     _ovals: dict[str, Array | None] = field(default_factory=dict)
-    _round: dict[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tracks = tracks(self.chain, self.masks, self.seed)
@@ -235,8 +234,8 @@ class Renderer:
         track, cut, height = self.tracks[id], self.cuts[id], len(self.image)
         for worn, amount in state.worn:
             cut = worn.look(cut, amount, worn.seed)
-        if self._is_round(id) and (angle := self._angle(id, state)):
-            cut = rolled(cut, angle)
+        if (oval := self._oval(id)) is not None and (angle := self._angle(id, state)):
+            cut = rolled(cut, angle, oval)
         layer = premultiplied(cut)
         if state.shown != (0.0, 1.0):
             rows = (np.arange(len(layer)) + cut.top - cut.centre[1]) / cut.size[1] + 0.5
@@ -260,7 +259,7 @@ class Renderer:
 
     def _placement(self, id: str, state: State, at: float) -> Placement:
         track, height, cut = self.tracks[id], len(self.image), self.cuts[id]
-        angle = 0.0 if self._is_round(id) else self._angle(id, state)
+        angle = 0.0 if self._oval(id) is not None else self._angle(id, state)
         scale = (state.scale, state.scale)
         laws = {leg.motion.law for leg in track.legs}
         if self.config.squash and "bounce" in laws:
@@ -276,7 +275,6 @@ class Renderer:
             angle=angle,
             scale=scale,
             standing=standing,
-            oval=self._oval(id) if laws == {"spin"} else None,
         )
 
     def _angle(self, id: str, state: State) -> float:
@@ -290,16 +288,12 @@ class Renderer:
             (state.place[0] - track.centre[0]) * len(self.image) / (cut.size[1] / 2)
         )
 
-    def _is_round(self, id: str) -> bool:
-        """Whether it turns within its outline: what is round and neither tips over nor swings."""
-        if id not in self._round:
-            laws = {leg.motion.law for leg in self.tracks[id].legs}
-            self._round[id] = id in self.masks and "tip" not in laws and is_round(self.masks[id])
-        return self._round[id]
-
     def _oval(self, id: str) -> Array | None:
+        """The ellipse within which it turns: of what is round and does not tip over, or only spins."""
         if id not in self._ovals:
-            self._ovals[id] = oval_of(self.masks[id]) if id in self.masks else None
+            laws = {leg.motion.law for leg in self.tracks[id].legs}
+            turns = id in self.masks and "tip" not in laws and (laws == {"spin"} or is_round(self.masks[id]))
+            self._ovals[id] = oval_of(self.masks[id]) if turns else None
         return self._ovals[id]
 
     def _seen(self, alphas: Mapping[str, Array], event: int) -> dict[str, Array]:

@@ -13,13 +13,15 @@ from physplan_photo.compose.cutouts import Array, box_of
 SHADOW_REACH = 0.4  # of the object's larger side: how far beside it a shadow is looked for
 SOFT_SHADOW_HEIGHT = 0.35  # of its height, from its foot: where a soft shadow counts
 DARKER, DEEP, DARKEST = 0.9, 0.72, 0.04  # of the ground's brightness
+PENUMBRA_LIGHT = 0.95  # of the ground's brightness: how light a found shadow's own edge may be
+MAX_WIDENING = 1.6  # of the found shadow's area: how large it may be with this edge
 MIN_REMAINING_LIGHT = 0.12  # what a shadow leaves of the ground's brightness at least
 HUE_TOLERANCE = 0.05  # of a channel's share: what a shadow's hue may differ from the ground's
 SEAM_WIDTH = 0.015  # of the height: bright seams between an object and its shadow are closed
 MAX_SPREAD = 0.17  # spread of the share within a shadow: more of it is a thing or a pattern
 NO_SHADOW_HEIGHT = 0.12  # heights of the frame above the ground at which it is gone
 LEAST, MOST = 0.02, 0.9  # of the object's area
-BEYOND = 1.0  # of a shadow's area: what is as dark and goes on farther away
+MAX_BEYOND = 1.0  # of a shadow's area: as dark, and continues farther away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,6 +69,9 @@ def measured_region(image: Array, mask: Array, others: Array) -> Array | None:
         return None
     # What lies between the shadow and the object, its black parts and its pinholes belong to it.
     whole = np.any(found, axis=0)
+    edge = near & (share < PENUMBRA_LIGHT) & (share > DARKEST) & grown(whole, reach // 2)
+    wider = ndimage.binary_propagation(whole, mask=edge | whole)
+    whole = wider if wider.sum() < MAX_WIDENING * whole.sum() else whole
     whole |= _beside(near & (share <= DARKEST), whole, 0.5)
     reach = max(3, round(SEAM_WIDTH * len(image)))
     wide = np.pad(whole | mask, reach, mode="edge").astype(np.uint8)
@@ -77,11 +82,11 @@ def measured_region(image: Array, mask: Array, others: Array) -> Array | None:
 
 
 def _ends(part: Array, share: Array, mask: Array, near: Array) -> bool:
-    """Whether a dark part ends near its object: a tree or a wall goes on beyond."""
+    """Whether a dark part ends near its object: a tree or a wall continues beyond."""
     dark = (share < DARKER) & ~mask
     labels, _ = ndimage.label(dark)
     own = np.bincount(labels[part], minlength=2)[1:].argmax() + 1
-    return bool(((labels == own) & ~near).sum() < BEYOND * part.sum())
+    return bool(((labels == own) & ~near).sum() < MAX_BEYOND * part.sum())
 
 
 def _beside(parts: Array, whole: Array, most: float) -> Array:

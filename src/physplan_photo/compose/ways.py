@@ -15,7 +15,7 @@ from physplan_photo.compose.cutouts import Array, box_of
 from physplan_photo.compose.looks import Worn, look_of
 
 Point = tuple[float, float]
-TREMOR = 0.02  # heights of the frame
+MAX_TREMOR = 0.02  # heights of the frame
 SIZES = {
     "tiny": 0.3,
     "small": 0.55,
@@ -69,9 +69,9 @@ class Track:
     @property
     def travels(self) -> bool:
         """Whether it leaves its place, so that its shadow goes with it; a tremor does not."""
-        return any(
-            leg.phase == "leave" or leg.scale != 1 or (LAWS[leg.motion.law].moves and _reach(leg) > TREMOR)
-            for leg in self.legs
+        moving = (leg for leg in self.legs if LAWS[leg.motion.law].moves)
+        return any(leg.phase == "leave" or leg.scale != 1 for leg in self.legs) or any(
+            _reach(leg) > MAX_TREMOR for leg in moving
         )
 
     @property

@@ -51,10 +51,9 @@ def draw_flame(canvas: Array, tongue: Tongue, now: float, seed: int, strength: f
     narrow = np.clip(1 - np.clip(along, 0, 1) ** (0.9 if tongue.down else 0.75), 0.02, 1) * (
         1.0 if tongue.down else 1.15
     )
-    if not tongue.down:  # a rounded base, wherever on a body it burns
-        narrow = narrow * np.sqrt(np.clip((along + 0.1) / 0.32, 0.003, 1))
     heat = 1.25 - (across / narrow) ** 2 - 0.75 * np.clip(along, 0, 1) - 0.75 * (fine - 0.3)
-    heat *= np.clip(1 + along * (9 if tongue.down else 12), 0, 1)
+    # Its foot is uneven and thin: it burns on a body, wherever that is.
+    heat *= np.clip(1 + along * 9, 0, 1) if tongue.down else np.clip((along + 0.35 * fine - 0.1) / 0.4, 0, 1)
     heat = np.clip(heat, 0, 1) * min(1.0, strength * 2)
     place = heat * (len(RAMP) - 1.001)
     low = place.astype(int)

@@ -11,7 +11,7 @@ import numpy as np
 from physplan_photo.effects.flame import Tongue, draw_flame
 from physplan_photo.effects.liquid import draw_drops, draw_liquid, draw_sparks, puddle_shape
 from physplan_photo.effects.noise import Array
-from physplan_photo.effects.puffs import DUST, EXHAUST, SMOKE, draw_puffs
+from physplan_photo.effects.puffs import DUST, EXHAUST, SMOKE, draw_puffs, tinted
 from physplan_photo.effects.wisps import draw_wisps
 
 WORDS = {
@@ -50,6 +50,7 @@ class Emitter:
     inside: Array | None = None  # bool [H, W] of the vessel that a liquid fills
     ground: Array | None = None  # bool [H, W] of what a liquid lies on
     outline: Array | None = None  # bool [H, W] of the source in the first frame: where it burns
+    colour: tuple[float, float, float] | None = None  # of the source, which its dust and pieces have
 
     def draw(self, canvas: Array, now: float, strength: float) -> Array:
         """Onto the canvas [H, W, 3] in [0, 1]; returns the opacity [H, W]."""
@@ -60,7 +61,7 @@ class Emitter:
         if self.material == "steam":
             return draw_wisps(canvas, self._top(now, len(canvas)), now, self.seed, strength)
         if self.material in ("smoke", "dust"):
-            kind = {"smoke": SMOKE, "dust": DUST}[self.material]
+            kind = SMOKE if self.material == "smoke" else tinted(DUST, self.colour)
             where = partial(self._top, height=len(canvas))
             return draw_puffs(canvas, kind, where, now, self.stops, self.seed, min(1.0, strength))
         if self.material == "drops":
@@ -84,9 +85,10 @@ class Emitter:
             return np.maximum(smoke, draw_flame(canvas, tongue, now, self.seed, strength))
         covered = np.zeros(canvas.shape[:2], np.float32)
         wide, tall = right - left, bottom - top
+        young = 0.3 + 0.7 * min(1.0, strength)  # a fire begins narrow as well as low
         for k, (across, down, size) in enumerate(self._hearths):
             tongue = Tongue(
-                x=left + across * wide, y=top + down * tall, half=0.42 * size * min(wide, tall),
+                x=left + across * wide, y=top + down * tall, half=0.42 * size * min(wide, tall) * young,
                 length=size * min(1.15 * tall, 1.6 * wide),
             )  # fmt: skip
             own = draw_flame(canvas, tongue, now + 0.31 * k, self.seed + 17 * k, strength)
@@ -102,7 +104,7 @@ class Emitter:
             return ((0.28, 0.5, 0.35), (0.72, 0.5, 0.38), (0.5, 0.55, 0.5))
         rows, columns = np.flatnonzero(self.outline.any(1)), np.flatnonzero(self.outline.any(0))
         tall, wide = rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1
-        count = int(np.clip(round(7 + 6 * wide / tall), 8, 20))
+        count = int(np.clip(round(10 + 10 * wide / tall), 12, 30))
         places = []
         for k in range(count):
             across = (k + 0.5 + 0.5 * (random.random() - 0.5)) / count
@@ -111,7 +113,7 @@ class Emitter:
                 continue
             top, high = (column[0] - rows[0]) / tall, len(column) / tall
             places.append((across, float(top + min(0.1, 0.4 * high)), 0.15 + 0.15 * random.random()))
-            if high > 0.3 and k % 3 == 1:
+            if high > 0.3 and k % 4 == 1:
                 inside = float(top + high * (0.45 + 0.35 * random.random()))
                 places.append((across, inside, 0.1 + 0.06 * random.random()))
         return tuple(sorted(places, key=lambda place: place[1]))

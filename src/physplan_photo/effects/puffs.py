@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import cv2
@@ -30,7 +30,9 @@ class Puffs:
     start: float = 0.03  # radius when given off
     grow: float = 0.06  # of the radius a second
     shade: float = 0.25  # how much darker its lower side is
-    burst: bool = False  # all at the beginning, to all sides
+    burst: bool = False  # all at the beginning, from the whole source to all sides
+    scraps: int = 0  # pieces that fly off and fall
+    scrap: tuple[float, float, float] | None = None  # their colour
     drag: float = 0.8
 
 
@@ -40,6 +42,7 @@ DUST = Puffs(
     opacity=0.3,
     rate=60,
     burst=True,
+    scraps=26,
     rise=0.03,
     spread=0.34,
     life=1.4,
@@ -57,6 +60,14 @@ EXHAUST = Puffs(
     life=2.6,
     wind=0.01,
 )
+
+
+def tinted(kind: Puffs, colour: tuple[float, float, float] | None) -> Puffs:
+    """Puffs half in a source's colour, and pieces in it."""
+    if colour is None:
+        return kind
+    red, green, blue = (0.5 * (own + given) for own, given in zip(kind.colour, colour, strict=True))
+    return replace(kind, colour=(red, green, blue), scrap=colour)
 
 
 @lru_cache(maxsize=8)
@@ -91,6 +102,8 @@ def draw_puffs(
             continue
         x, y, half = where(born)
         turn = 2 * np.pi * u[1]
+        if kind.burst:
+            x, y, half = x + half * np.cos(turn) * u[3], y + half * np.sin(turn) * u[3], 0.0
         glide = (1 - np.exp(-kind.drag * age)) / kind.drag
         speed = kind.spread * (0.3 + u[2])
         x += half * (2 * u[3] - 1) + height * (speed * np.cos(turn) * glide + kind.wind * age * (0.5 + u[4]))
@@ -102,7 +115,32 @@ def draw_puffs(
         _puff(
             canvas, covered, textures[k % TEXTURE_COUNT], (x, y, radius), kind, kind.opacity * fade * strength
         )
+    if kind.scraps:
+        _scraps(canvas, covered, kind, where(0.0), now, random)
     return covered
+
+
+def _scraps(
+    canvas: Array,
+    covered: Array,
+    kind: Puffs,
+    at: tuple[float, float, float],
+    now: float,
+    random: np.random.Generator,
+) -> None:
+    """Small pieces of what burst: they fly to all sides, turn, and fall out of the picture."""
+    height, layer = len(canvas), np.zeros_like(covered)
+    for u in random.random((kind.scraps, 6)):
+        turn, far, speed = 2 * np.pi * u[0], at[2] * np.sqrt(u[1]), height * (0.25 + 0.55 * u[2])
+        x = at[0] + far * np.cos(turn) + speed * np.cos(turn) * now
+        y = at[1] + far * np.sin(turn) + speed * np.sin(turn) * now + 0.9 * height * now**2
+        size = max(1.5, at[2] * (0.1 + 0.14 * u[3]))
+        spin = 360 * (u[4] + (2 * u[5] - 1) * 2 * now)
+        corners = [spin + 140 * k + 40 * u[k] for k in range(3)]
+        shape = [(x + size * np.cos(np.radians(c)), y + 0.8 * size * np.sin(np.radians(c))) for c in corners]
+        cv2.fillPoly(layer, [np.round(np.array(shape) * 16).astype(np.int32)], 1.0, cv2.LINE_AA, 4)
+    canvas += (np.asarray(kind.scrap or kind.colour, np.float32) - canvas) * layer[..., None]
+    np.maximum(covered, layer, out=covered)
 
 
 def _puff(

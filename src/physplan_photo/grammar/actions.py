@@ -14,7 +14,7 @@ from physplan_photo.grammar.words import forms
 Action = Callable[[Scene, Event, Clause, str], None]
 RISE_HEIGHT = 0.4  # heights of the frame, where there is room
 STRIDE_LENGTH = 0.45
-CLIMB = 0.32  # of the way across, for what flies: it leaves its ground, and its shadow there
+CLIMB_SLOPE = 0.32  # of the way across, for what flies: it leaves its ground, and its shadow there
 LAWS = {"slide": "decelerating", "glide": "decelerating"}  # by the verb's first form; the rest is linear
 
 
@@ -84,7 +84,7 @@ def move(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     flies = clause.said.split()[0] in forms("fly")
     if clause.leaves:
         far = -(box.right + FRAME_MARGIN) if left else scene.width - box.left + FRAME_MARGIN
-        leave(scene, event, id, "accelerating", (far, -CLIMB * abs(far) if flies else 0.0), speed=0.35)
+        leave(scene, event, id, "accelerating", (far, -CLIMB_SLOPE * abs(far) if flies else 0.0), speed=0.35)
         return
     room = box.left - FRAME_MARGIN if left else scene.width - FRAME_MARGIN - box.right
     far = min(max(room, 0.12), STRIDE_LENGTH)
@@ -96,7 +96,7 @@ def move(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     )  # fmt: skip
     law = next((law for head, law in LAWS.items() if clause.said.startswith(head[:4])), "linear")
     law = "roll" if clause.verb.name == "roll" else law
-    up = min(CLIMB * far, max(box.top - FRAME_MARGIN, 0.0)) if flies else 0.0
+    up = min(CLIMB_SLOPE * far, max(box.top - FRAME_MARGIN, 0.0)) if flies else 0.0
     shifted(
         scene, event, id, law, (-far if left else far, -up), **({"slowing": 1.0} if law == "roll" else {})
     )

@@ -120,9 +120,9 @@ def _held(scene: Scene, event: Event, id: str, new: str) -> None:
 
 def burst(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     event.change(id, "burst", "a skin that is stretched too far tears at once", Consume(id))
-    event.motions[id] = motion(id, "fade", ends=0.15)
+    event.motions[id] = motion(id, "fade", ends=0.05)
     dust = scene.spawn(event, id, "dust", "what tears scatters", material_phase="gas")
-    event.motions[dust] = motion(dust, "fade", begins=0.05, ends=0.3)
+    event.motions[dust] = motion(dust, "fade", ends=0.1)
     event.weight = 0.5
 
 
