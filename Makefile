@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CODE := src tests testing benchmarks experiments requirements integrations
 .DEFAULT_GOAL := help
 
-.PHONY: help accept setup setup-dev lock licences demo photo test test-slow test-docs notebook site screenshots attack lint mutants bench-graph bench-plan bench-scale bench-batch bench-studio bench-video bench-guidance bench-sketch bench-sandbox-models bench-photo
+.PHONY: help accept setup setup-dev lock licences demo photo test test-slow test-docs coverage notebook site screenshots attack lint mutants bench-graph bench-plan bench-scale bench-batch bench-studio bench-video bench-guidance bench-sketch bench-sandbox-models bench-photo
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,11 @@ lint: $(VENV)/.dev ## Style and types
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
+	$(BIN)/typos $(CODE) docs *.md
+
+coverage: $(VENV)/.dev ## Which lines and branches of src the fast tests reach, with a table per package
+	OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest -m "not slow and not docs"
+	for package in src/*; do echo $$package; $(BIN)/coverage report --include="$$package/*" | tail -1; done
 
 test: $(VENV)/.dev lint ## All that must be true, offline, in under 15 minutes on two cores
 	$(BIN)/python tests/side_by_side.py -m "not slow and not docs"

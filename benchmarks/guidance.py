@@ -36,7 +36,7 @@ from physplan.perception import DepthEstimator, Evidence, FeatureEncoder
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
 from physplan.sketch import make_sketch
-from physplan.sketch.sampling import SketchStart, clocks_of, sketch_start
+from physplan.sketch.start import SketchStart, clocks_of, sketch_start
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan_testing.pictures import ColourFeatures, ground_depth
 from physplan_testing.saved_bytes import peak_saved_bytes
@@ -105,7 +105,7 @@ def tiny_cogvideox() -> Bench:
     """Random weights of the real classes; see the module's docstring for its proportions."""
     from diffusers import AutoencoderKLCogVideoX, CogVideoXDDIMScheduler, CogVideoXTransformer3DModel
 
-    from physplan.video.checkpointing import Checkpointing
+    from physplan.video.gradient_checkpointing import Checkpointing
     from physplan_models.families.cogvideox import CogVideoX, CogVideoXCodec
 
     torch.manual_seed(0)

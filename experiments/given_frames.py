@@ -31,7 +31,7 @@ from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.keyframe_places import place_of_edits
 from physplan.pipeline.sampling import unguided_clocks
 from physplan.sketch import make_sketch
-from physplan.sketch.sampling import sketch_start
+from physplan.sketch.start import sketch_start
 from physplan.video.keyframe_conditioning import GivenFrame, touched
 from physplan.video.protocol import Conditioning, VideoModel
 from physplan_bench.sandbox.scenes import Setting

@@ -37,7 +37,8 @@ def when_imported(nodes: Iterable[ast.AST]) -> Iterator[ast.Import | ast.ImportF
 
 def lazy_homes(tree: ast.Module) -> dict[str, str]:
     """Of a package with `lazy_names`: the module that each name comes from."""
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    outer = [node for node in tree.body if isinstance(node, ast.Assign | ast.If)]
+    calls = (node for one in outer for node in ast.walk(one) if isinstance(node, ast.Call))
     tables = [
         ast.literal_eval(call.args[1]) for call in calls if getattr(call.func, "id", "") == "lazy_names"
     ]

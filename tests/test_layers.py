@@ -42,7 +42,7 @@ STRINGS = {
     "pipeline/config.py": {"sandbox", "gemini"},  # the default parts; a protocol of model servers
     "cli/__init__.py": {"photo"},  # a command's example in the overview
     "calls/named.py": {"gemini", "openai", "server"},  # who judges: `--judge gemini:MODEL`
-    "machine.py": {"openai", "server", "open", "paper"},  # a distribution, a kind of what is missing, presets
+    "machine.py": {"openai", "server"},  # a distribution, a kind of what is missing
     "presets/__init__.py": {"open", "paper"},  # presets, whose reasoners have their names
     "calls/ledger.py": {"open"},  # a call that is not settled yet
     "graph/vocabulary.py": {"open"},  # what a container may be
@@ -57,10 +57,11 @@ KINDS = (
 COMPARED = {
     "physplan/calls/named.py": {"server"},  # a word of `--judge`
     "physplan/calls/ledger.py": {"open"},  # a call's state
-    "physplan_models/cli/ways.py": {"cloud"},  # of the list above it
+    "physplan_models/cli/ways.py": {"cloud", "storyboard"},  # of the list above it
     "physplan_bench/sandbox/scenes.py": {"sandbox"},  # the benchmark of the sandbox's own parts
     "physplan_bench/frechet/extractors.py": {"dinov2"},  # a kind of features, chosen below it
     "physplan_bench/accept/library.py": {"svd", "cogvideox", "ltx"},  # how each library pipeline is called
+    "physplan_bench/accept/perception_stage.py": {"sandbox"},  # whose segmenter knows no photographs
     "physplan_bench/accept/context.py": {"sandbox", "server"},
     "physplan_bench/accept/videos_stage.py": {"sandbox", "server"},
     "physplan_bench/accept/services_stage.py": {"server"},

@@ -20,6 +20,7 @@ from diffusers import (
     FluxTransformer2DModel,
     QwenImageEditPipeline,
     QwenImageEditPlusPipeline,
+    QwenImageLayeredPipeline,
     QwenImageTransformer2DModel,
     WanImageToVideoPipeline,
 )
@@ -162,8 +163,14 @@ def qwen_image_edit_plus(folder: Path) -> Path:
     return qwen_image_edit(folder, QwenImageEditPlusPipeline)
 
 
+def qwen_image_layered(folder: Path) -> Path:
+    return qwen_image_edit(folder, QwenImageLayeredPipeline)
+
+
 def qwen_image_edit(folder: Path, kind: type[DiffusionPipeline] = QwenImageEditPipeline) -> Path:
     torch.manual_seed(0)
+    layered = kind is QwenImageLayeredPipeline
+    channels = 8 if layered else 4  # of latents; a picture with opacity has 4, and would be taken for latents
     tokenizer = qwen_tokenizer()
     config = Qwen2_5_VLConfig(
         text_config={
@@ -196,26 +203,29 @@ def qwen_image_edit(folder: Path, kind: type[DiffusionPipeline] = QwenImageEditP
         scheduler=FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True),
         vae=AutoencoderKLQwenImage(
             base_dim=4,
-            z_dim=4,
+            z_dim=channels,
             dim_mult=[1, 1],
             num_res_blocks=1,
             temperal_downsample=[False],
-            latents_mean=[0.0] * 4,
-            latents_std=[1.0] * 4,
+            latents_mean=[0.0] * channels,
+            latents_std=[1.0] * channels,
+            input_channels=4 if layered else 3,  # with opacity
         ),
         text_encoder=Qwen2_5_VLForConditionalGeneration(config),
         tokenizer=tokenizer,
         processor=PictureProcessor(image_processor=Qwen2VLImageProcessorPil(), tokenizer=tokenizer),
         transformer=QwenImageTransformer2DModel(
             patch_size=2,
-            in_channels=16,
-            out_channels=4,
+            in_channels=4 * channels,
+            out_channels=channels,
             num_layers=1,
             attention_head_dim=16,
             num_attention_heads=2,
             joint_attention_dim=16,
             guidance_embeds=False,
             axes_dims_rope=(8, 4, 4),
+            use_additional_t_cond=layered,
+            use_layer3d_rope=layered,
         ),
     )
     pipeline.save_pretrained(folder)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Of what is being written. Nobody else's files are called so; only the owner of a folder removes them there.
+# Suffix of files being written, unique to us; only the owner of a folder removes them there.
 TEMPORARY = ".physplan-unfinished-"
 # Read once, at import: it can only be read by setting it, which two threads at a time would do wrong.
 _UMASK = os.umask(0)

@@ -95,7 +95,7 @@ def weights_folder() -> Path:
     return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").expanduser()
 
 
-# Whoever wants these weights must first ask on their hub page, and log in there.
+# Gated weights: access is requested on the hub page, and needs a login.
 GATED = ("black-forest-labs/FLUX.", "facebook/dinov3", "facebook/sam3")
 
 

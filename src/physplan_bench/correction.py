@@ -93,8 +93,8 @@ class Power:
     difference: float
     between: float  # standard deviation of the true differences of scenes
     within: float  # standard deviation between seeds of one scene
-    scenes: dict[int, int]  # by seeds per scene
-    detectable: float  # with the scenes and seeds at hand
+    scenes: dict[int, int | None]  # by seeds per scene; None where no difference varies
+    detectable: float | None  # with the scenes and seeds at hand
     scenes_at_hand: int
     seeds_at_hand: float
 
@@ -125,15 +125,19 @@ def needed(
     of_means = float(np.var([np.mean(values) for values in groups.values()], ddof=1))
     mean_size = len(sizes) / sum(1 / size for size in sizes)
     between = max(of_means - within / mean_size, 0.0)
+    still = between + within == 0  # equal differences say nothing of their spread
     factor = (norm.ppf((1 + level) / 2) + norm.ppf(power)) ** 2
     return Power(
         difference=difference,
         between=math.sqrt(between),
         within=math.sqrt(within),
         scenes={
-            k: max(math.ceil(factor * (between + within / k) / difference**2), MIN_CLUSTERS) for k in seeds
+            k: None
+            if still
+            else max(math.ceil(factor * (between + within / k) / difference**2), MIN_CLUSTERS)
+            for k in seeds
         },
-        detectable=math.sqrt(factor * (between + within / mean_size) / len(groups)),
+        detectable=None if still else math.sqrt(factor * (between + within / mean_size) / len(groups)),
         scenes_at_hand=len(groups),
         seeds_at_hand=float(np.mean(sizes)),
     )

@@ -182,7 +182,7 @@ class _Driver:
             elif elsewhere and not pending:
                 time.sleep(self.config.poll_seconds)
             self._tell(len(elsewhere))
-            if not pending:  # whoever had these may have finished them, or died: look again
+            if not pending:  # another worker may have finished them, or died: look again
                 pending, elsewhere = elsewhere, deque()
 
     def _start(self, pool: Pool, case: Case) -> bool:

@@ -26,7 +26,7 @@ ASKED: Mapping[str, tuple[str, str]] = {  # by prompt: what it says, and what it
 
 
 def require_prompts(reasoner: str) -> None:
-    """Refuse to ask for a number of events where nobody is asked."""
+    """Refuse a number of events where no model predicts events."""
     if "prompts" not in inspect.signature(REASONERS.load(reasoner)).parameters:
         raise PhysPlanError(
             f"The reasoner {reasoner!r} asks no model, so nobody hears how many events are wanted: leave out"

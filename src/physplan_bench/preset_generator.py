@@ -106,7 +106,7 @@ def make_preset_generator(config: Config, method: str, shared: Path | None = Non
 
 
 def shared_states(pp: PhysPlan, first: Image, prompt: str, shared: Path) -> Path:
-    """The folder of this case's plan, keyframes, evidence and sketch, made by whoever needs them first."""
+    """The folder of this case's plan, keyframes, evidence and sketch, made by the first to need it."""
     digest = hashlib.sha256(repr((first.mode, first.size, prompt)).encode() + first.tobytes()).hexdigest()
     folder = shared / digest[:16]
     shared.mkdir(parents=True, exist_ok=True)

@@ -58,9 +58,14 @@ class Record:
         return replace(self, video=path(self.video), keyframes=tuple(path(name) for name in self.keyframes))
 
 
+def result_file(path: Path) -> Path:
+    """The JSON file itself, or the one in a page's folder."""
+    return path / "result.json" if path.is_dir() else path
+
+
 def load_result(path: Path) -> dict[str, Any]:
     try:
-        found = parse_json(read_file(path, limit=MAX_RESULT), LIMITS)
+        found = parse_json(read_file(result_file(path), limit=MAX_RESULT), LIMITS)
     except (OSError, ValueError) as error:
         raise PhysPlanError(
             f"{path} cannot be read as a result ({error}): give what `evaluate ... -o` wrote."

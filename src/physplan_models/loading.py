@@ -14,15 +14,15 @@ from torch._functorch import config as functorch_config
 
 from physplan.errors import PhysPlanError
 from physplan.video.base import FamilyModel
-from physplan.video.checkpointing import Checkpointing
+from physplan.video.gradient_checkpointing import Checkpointing
 from physplan.weights import DTYPES
 from physplan_models import attention, quantisation
-from physplan_models.back_ends import check_compiled
 from physplan_models.encoders import Encoders
 from physplan_models.families import family_of
 from physplan_models.families.family import Family
 from physplan_models.loras import add_loras
 from physplan_models.published import Networks
+from physplan_models.quantisation_backends import check_compiled
 from physplan_models.single_files import load_network, shape_of
 from physplan_models.sources import DENOISERS, find_folder, is_present, read_index
 from physplan_models.streaming import Streaming, blocks_of

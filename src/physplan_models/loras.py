@@ -14,21 +14,16 @@ from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan_models.single_files import check_file
-from physplan_models.sources import DENOISERS
+from physplan_models.sources import DENOISERS, SECOND_DENOISER, lora_file
 
 DOWN, UP, SHIFT, ALPHA = ".lora_A.weight", ".lora_B.weight", ".lora_B.bias", ".alpha"
-SECOND = "transformer_2:"  # before a file's name: for the second denoiser, where a model has two
-
-
-def file_of(name: str) -> Path:
-    return Path(name.removeprefix(SECOND))
 
 
 @torch.no_grad()
 def add_loras(pipe: Any, wanted: Mapping[str, float]) -> None:
     """W + weight * (alpha / rank) B A, for every file by name with its weight."""
     for name, weight in wanted.items():
-        file, network = file_of(name), _network(pipe, name)
+        file, network = lora_file(name), _network(pipe, name)
         pairs = read(pipe, file)
         lacking = [key for key in pairs if not _holds(network, key, pairs[key])]
         if lacking:
@@ -72,9 +67,9 @@ def change(parts: Mapping[str, Tensor]) -> Tensor:
 
 def _network(pipe: Any, name: str) -> Any:
     second = getattr(pipe, "transformer_2", None)
-    if name.startswith(SECOND):
+    if name.startswith(SECOND_DENOISER):
         if second is None:
-            raise PhysPlanError(f"{file_of(name)} is for a second denoiser, and this model has one alone.")
+            raise PhysPlanError(f"{lora_file(name)} is for a second denoiser, and this model has one alone.")
         return second
     return pipe.transformer
 

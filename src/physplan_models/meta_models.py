@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from physplan.video.base import FamilyModel
-from physplan.video.checkpointing import Checkpointing
+from physplan.video.gradient_checkpointing import Checkpointing
 from physplan_models.families import family_of
 from physplan_models.families.family import META
 from physplan_models.published import Networks

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from physplan.errors import PhysPlanError
-from physplan_models.back_ends import GGUF, back_end, check_rest, lacking
+from physplan_models.quantisation_backends import GGUF, back_end, check_rest, lacking
 
 STORED = torch.float8_e4m3fn
 

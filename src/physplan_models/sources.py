@@ -12,6 +12,12 @@ from physplan_models.families import FAMILIES, family_of
 
 _NOT_KNOWN = f"a {{}}, not an image-to-video model that PhysPlan knows: use one of {', '.join(FAMILIES)}."
 DENOISERS = ("transformer", "transformer_2", "unet")
+SECOND_DENOISER = "transformer_2:"  # before a LoRA's file, where a model has two denoisers
+
+
+def lora_file(name: str) -> Path:
+    """The file of an entry of `video.loras`."""
+    return Path(name.removeprefix(SECOND_DENOISER))
 
 
 def find_folder(

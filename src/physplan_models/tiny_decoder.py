@@ -25,8 +25,8 @@ from physplan_models.single_files import check_file
 
 WIDTHS = (256, 128, 64, 64)  # of the published files, but for `wide` ones
 STAGES = ((7, 8), (13, 14), (19, 20))  # where each stage grows in time, and its last convolution
-LAST = 22
-REFRESH = 1.5  # seconds between two live previews, or eight times what one takes
+LAST_LAYER = 22
+REFRESH_SECONDS = 1.5  # seconds between two live previews, or eight times what one takes
 
 
 class Memory(nn.Module):
@@ -92,7 +92,7 @@ class TinyDecoder(nn.Module):
         widths = [wide, *(shapes[f"decoder.{last}.weight"][0] for _, last in STAGES)]
         grown = [shapes[f"decoder.{grow}.conv.weight"] for grow, _ in STAGES]
         times = [outputs // inputs for outputs, inputs, *_ in grown]
-        patch = isqrt(shapes[f"decoder.{LAST}.weight"][0] // 3)
+        patch = isqrt(shapes[f"decoder.{LAST_LAYER}.weight"][0] // 3)
         found = cls(channels=channels, spatial=spatial, times=times, widths=widths, patch=patch)
         found.load_state_dict({name: weights[name] for name in shapes})
         return found
@@ -133,7 +133,7 @@ class TinyPreviews:
             nonlocal due
             if (begun := time.monotonic()) >= due:
                 write_strip(self.network(clean[:, :, layout.video]), path)
-                due = time.monotonic() + max(REFRESH, 8 * (time.monotonic() - begun))
+                due = time.monotonic() + max(REFRESH_SECONDS, 8 * (time.monotonic() - begun))
             told: bool | None = on_step(n, latents, clean)
             return told
 

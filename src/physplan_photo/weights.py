@@ -205,7 +205,7 @@ class PhotoWeights:
         ]
 
     def get(self, progress: Progress) -> None:
-        """Every missing file; one that is optional and cannot be had is named, and the others go on."""
+        """Every missing file; an optional one that cannot be fetched is named, and the others continue."""
         lost: list[WeightFile] = []
         for one in self.listed():
             try:

@@ -7,7 +7,7 @@ import re
 from physplan.errors import PhysPlanError
 from physplan_sandbox.rules import PhenomenonRules, load_rules
 
-SHOWN = 3  # phenomena in a refusal: those that share most words with the sentence
+MOST_SHOWN = 3  # phenomena in a refusal: those that share most words with the sentence
 
 
 class NotInTheSandbox(PhysPlanError):
@@ -32,5 +32,5 @@ def matching(prompt: str) -> PhenomenonRules:
     about = sorted((rules.about for rules in phenomena), key=lambda one: -len(words & set(one.split())))
     raise NotInTheSandbox(
         f"The sandbox does not know what happens when {prompt!r}: of its {len(about)} phenomena it knows how "
-        f"{'; '.join(about[:SHOWN])}. Describe one of these, or use another preset for other scenes."
+        f"{'; '.join(about[:MOST_SHOWN])}. Describe one of these, or use another preset for other scenes."
     )

@@ -1,4 +1,4 @@
-"""Content credentials (C2PA): a video signed by whoever made it, and what a signed video turns out to be.
+"""Content credentials (C2PA): sign a video, and check a signed one.
 
 Nothing is fetched: neither a manifest that a file only points at, nor an answer about a certificate.
 """

@@ -1,4 +1,4 @@
-"""The queue: two lanes of workers, each with one run at a time, in order; pause, clean stop and going on."""
+"""The queue: two lanes of workers, each with one run at a time, in order; pause, clean stop, resume."""
 
 from __future__ import annotations
 

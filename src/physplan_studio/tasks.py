@@ -47,7 +47,7 @@ class Tasks:
         return self._photo.settings(spec.picture, spec.objects)
 
     def of_folder(self, name: str) -> Spec:
-        """What a run's folder says it is; the command line's runs go on here as well."""
+        """A task from a run's folder; runs of the command line are resumed here as well."""
         folder = self._index.folder(name)
         record = layout.load_run(folder)
         keyframes = None

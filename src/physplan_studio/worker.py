@@ -60,7 +60,7 @@ class Channel:
             self._at_work = None
 
     def send(self, message: dict[str, Any]) -> None:
-        with suppress(OSError):  # the studio is gone: `_listen` hears of it too
+        with suppress(OSError):  # the studio has ended: `_listen` notices it too
             self._outgoing.write(json.dumps(message).encode() + b"\n")
             self._outgoing.flush()
 

@@ -22,13 +22,15 @@ from diffusers import (
     LTXVideoTransformer3DModel,
 )
 from PIL import Image
+from safetensors.torch import save_file
 from transformers import T5Config, T5EncoderModel
 
 from physplan.sketch.compose import Sketch
-from physplan.sketch.sampling import sketch_start
+from physplan.sketch.start import sketch_start
 from physplan.video.base import FamilyModel
 from physplan.video.clocks import Clocks
 from physplan.video.sampling import sample
+from physplan_models.families.family import META
 from physplan_models.loading import LoadOptions, load_video_model
 from physplan_models.memory import measure_step
 from physplan_models.meta_models import default_dtype
@@ -54,13 +56,42 @@ def build(name: str, folder: Path, *, whole_text_encoder: bool = False) -> None:
         networks["transformer"] = lambda: CogVideoXTransformer3DModel(in_channels=32, out_channels=16)
         networks["vae"] = AutoencoderKLCogVideoX
     if whole_text_encoder:
-        networks["text_encoder"] = lambda: T5EncoderModel(T5Config(**T5_XXL, feed_forward_proj="gated-gelu"))
+        del networks["text_encoder"]
+        _t5_xxl(folder / "text_encoder")
     for part, make in networks.items():
         with default_dtype(torch.bfloat16):
             network = make()
         network.save_pretrained(folder / part)
         del network
         gc.collect()
+
+
+def _t5_xxl(folder: Path) -> None:
+    """4.8B weights, written layer by layer, so that the whole is never in memory; a shape is drawn once."""
+    config = T5Config(**T5_XXL, feed_forward_proj="gated-gelu", dtype="bfloat16")
+    with META, default_dtype(torch.bfloat16):
+        shapes = {name: one.shape for name, one in T5EncoderModel(config).state_dict().items()}
+    shapes.pop("encoder.embed_tokens.weight", None)  # the same weights as `shared`
+    layers: dict[str, dict[str, torch.Size]] = {}
+    for name, shape in shapes.items():
+        layers.setdefault(name.partition(".layer.")[0], {})[name] = shape
+    for old in folder.glob("*.safetensors"):
+        old.unlink()
+    weight_map, drawn = {}, dict[torch.Size, torch.Tensor]()
+    for number, inside in enumerate(layers.values(), start=1):
+        file = f"model-{number:05}-of-{len(layers):05}.safetensors"
+        drawn |= {shape: _drawn(shape) for shape in inside.values() if shape not in drawn}
+        made = {name: drawn[shape].clone() for name, shape in inside.items()}  # a file holds no tensor twice
+        save_file(made, folder / file, metadata={"format": "pt"})
+        weight_map |= dict.fromkeys(inside, file)
+    config.save_pretrained(folder)
+    index = {"metadata": {}, "weight_map": weight_map}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+def _drawn(shape: torch.Size) -> torch.Tensor:
+    whole = torch.ones(shape) if len(shape) == 1 else 0.02 * torch.randn(shape)
+    return whole.to(torch.bfloat16)
 
 
 def guided_repeat(model: FamilyModel, conditioning: Any) -> float:

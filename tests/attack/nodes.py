@@ -72,6 +72,8 @@ def odd_pictures(probe: Probe) -> None:
     image = odd_tensor(probe.chance, picture(probe.arena))
     with probe.within(60, megabytes=600):
         work.plan(image, melting.PROMPT, "sandbox")
+        numbers = torch.is_complex(image) or bool(torch.isfinite(image.float()).all())
+        probe.expect(numbers, "a picture of no numbers was planned")
 
 
 def odd_words(probe: Probe) -> None:

@@ -289,7 +289,11 @@ def let_servers_drip() -> None:
 def believe_a_list() -> None:
     from physplan_models.servers import openrouter
 
-    openrouter._dearest = lambda skus: max(float(usd) for usd in skus.values())
+    def dearest(skus: Any) -> float | None:
+        return max(map(float, skus.values())) if isinstance(skus, dict) else None
+
+    openrouter._dearest = dearest
+    openrouter.Abilities.__post_init__ = lambda self: None  # type: ignore[method-assign]
 
 
 def keep_uploads_as_they_are() -> None:
@@ -406,6 +410,6 @@ REVERTS = (
            apply=end_without_words),
     Revert(item="42.9", what="each row has the whole budget", kind="stops", words=("USD on a budget",),
            apply=give_each_row_the_whole_budget),
-    Revert(item="42.9", what="pictures of no numbers are taken", kind="nodes", words=("a score of",
-           "a video of no numbers", "ValueError", "traceback"), apply=take_what_is_no_number),
+    Revert(item="42.9", what="pictures of no numbers are taken", kind="nodes", words=("no numbers was",),
+           apply=take_what_is_no_number),
 )  # fmt: skip

@@ -255,10 +255,16 @@ def odd_lists(probe: Probe) -> None:
         "supported_frame_images": ["first_frame"],
         "pricing_skus": {"per-video-second": "0.04"},
     }
+    look_at_a_list(
+        probe, {"data": [{**entry, "pricing_skus": {"second": chance.choice(["nan", "inf", "-1"])}}]}
+    )
     for _ in range(chance.randint(1, 3)):
         odd = chance.choice([*ODD, *RESOLUTIONS, [math.nan], {"second": "nan"}])
         entry[chance.choice(list(entry))] = odd
-    listed = chance.choice([{"data": [entry]}, {"data": [entry, odd]}, {"data": odd}, odd])
+    look_at_a_list(probe, chance.choice([{"data": [entry]}, {"data": [entry, odd]}, {"data": odd}, odd]))
+
+
+def look_at_a_list(probe: Probe, listed: Any) -> None:
     with probe.within(10):
         found = OPENROUTER.abilities("m", listed)
         for width, height in found.sizes or ():

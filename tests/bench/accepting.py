@@ -23,16 +23,15 @@ def recipe_of(preset: str, models: Path, url: str, video_url: str = "") -> dict[
     if preset == "cloud":
         small = {"width": 48, "height": 32, "num_frames": 9, "fps": 8, "base_url": video_url}
         return tiny_pipelines.storyboard(models, url) | {"preset": preset, "video": small}
-    if preset in ("home", "desk"):
-        return tiny_pipelines.local(models, url, preset)
-    if preset == "open":
-        return tiny_pipelines.open_weights(models, url)
     if preset == "storyboard":
         return tiny_pipelines.storyboard(models, url)
-    given = tiny_pipelines.paper(models, url) | {"preset": preset}
-    if preset == "best":
-        given["guided_sketch"] = given.pop("guidance")
-    return given
+    if preset in ("home", "desk"):
+        given = tiny_pipelines.local(models, url, preset)
+    elif preset == "open":
+        given = tiny_pipelines.open_weights(models, url)
+    else:
+        given = tiny_pipelines.paper(models, url) | {"preset": preset}
+    return given | dict.fromkeys(("guidance", "guided_sketch"), tiny_pipelines.GUIDANCE)
 
 
 def written(recipe: dict[str, Any], folder: Path) -> Path:

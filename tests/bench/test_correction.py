@@ -58,12 +58,16 @@ def test_the_scenes_asked_for_have_the_power_promised() -> None:
     found = needed(*study(400, 3, 0.0), 10.0)
     assert found.between == pytest.approx(20, rel=0.15)
     assert found.within == pytest.approx(30, rel=0.1)
-    assert found.scenes[1] > found.scenes[3] > found.scenes[5]
+    asked = {seeds: scenes or 0 for seeds, scenes in found.scenes.items()}
+    assert asked[1] > asked[3] > asked[5] > 0
     shown = 0
     for _ in range(400):
-        means = study(found.scenes[3], 3, 10.0)[0].reshape(-1, 3).mean(axis=1)
+        means = study(asked[3], 3, 10.0)[0].reshape(-1, 3).mean(axis=1)
         shown += abs(means.mean()) > 1.96 * means.std(ddof=1) / np.sqrt(len(means))
     assert 0.74 < shown / 400 < 0.88
+    equal = needed(np.full(8, 4.0), range(8), 10.0)
+    assert equal.detectable is None
+    assert set(equal.scenes.values()) == {None}
 
 
 def test_the_commands_read_results_and_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

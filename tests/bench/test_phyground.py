@@ -113,6 +113,18 @@ def test_a_score_is_read_from_the_last_object_that_has_it(text: str, score: floa
     assert read_score(text, "SA") == score
 
 
+def test_all_questions_can_come_from_the_benchmarks_code(tmp_path: Path) -> None:
+    path = tmp_path / "questions.json"
+    asked = {name: f'{name} of {{prompt}}? {{"{name}": 3}}' for name in (*GENERAL, *LAWS)}
+    path.write_text(json.dumps({"system": "Rate.", "questions": asked}))
+    templates = read_templates(path)
+    assert templates.question("gravity", "a {ball}") == 'gravity of a {ball}? {"gravity": 3}'
+    del asked["shadow"]
+    path.write_text(json.dumps({"system": "Rate.", "questions": asked}))
+    with pytest.raises(PhysPlanError, match=r"no template file of PhyGround \(KeyError\('shadow'\)\)"):
+        read_templates(path)
+
+
 def test_the_benchmarks_own_templates_can_word_the_questions(tmp_path: Path) -> None:
     path = tmp_path / "t.yaml"
     path.write_text(

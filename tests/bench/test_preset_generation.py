@@ -135,7 +135,10 @@ def test_videos_of_someone_else_are_not_overwritten(physics_iq, tmp_path: Path) 
         ),
         (("--generate", "sandbox", "--set", "video.frames=3"), "There is no setting video.frames"),
         (("--generate", "sandbox", "--set", "video.fit=crop"), "Give --fit instead"),
-        (("--generate", "my:model", "--method", "base"), "--method, --set and --budget are for presets"),
+        (
+            ("--generate", "my:model", "--method", "base"),
+            "--method, --set, --budget and --events are for presets",
+        ),
         (("--generate-only",), "--generate-only needs --generate"),
     ],
 )

@@ -24,7 +24,8 @@ def test_every_registered_part_says_whom_it_calls(registry: dict[str, str]) -> N
         part = registry.load(name)  # type: ignore[attr-defined]
         assert part.calls_out is None or isinstance(part.calls_out, CallsOut), name
         assert (part.calls_out is None) == (
-            name.startswith(("sandbox", "qwen-image-edit")) or name in ("flux-kontext", "verbs", "compose")
+            name.startswith(("sandbox", "qwen-image-edit", "flux"))
+            or name in ("chronoedit", "verbs", "compose")
         ), name
 
 

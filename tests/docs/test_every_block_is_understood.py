@@ -54,6 +54,7 @@ def test_every_command_is_one(block: Block) -> None:
                 ".venv/bin/python",
                 "export",
                 "vllm",
+                "ray",
                 "hf",
                 "ln",
                 "cp",

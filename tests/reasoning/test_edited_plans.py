@@ -10,7 +10,7 @@ import pytest
 
 from physplan.cli import main
 from physplan.graph import EventChain, edits_from_json
-from physplan.reasoning.recheck import instruction_for, recheck, recheck_json
+from physplan.reasoning.recheck import instruction_for, read_edited, recheck_json, renew
 from physplan_testing import melting
 
 
@@ -49,7 +49,7 @@ def test_an_edit_that_was_removed_is_no_longer_asked_for(plan: dict[str, Any], t
     event["edits"] = [edit for edit in event["edits"] if edit.get("key") != "surface"]
     event["delta"]["states"] = [s for s in event["delta"]["states"] if not s["object"].startswith("tray")]
     (tmp_path / "plan.json").write_text(json.dumps(plan))
-    chain, _ = recheck(tmp_path / "plan.json")
+    chain, _ = renew(*read_edited(tmp_path / "plan.json"))
     assert not any("wet" in text for text in words(chain))
 
 

@@ -27,7 +27,7 @@ def test_no_other_module_spells_a_name_of_the_run_folder() -> None:
 def test_the_stages_are_listed_once() -> None:
     listed = re.compile(r'"plan",\s*"keyframes",\s*"evidence"')
     files = {path.name for path in SOURCES.rglob("*.py") if listed.search(path.read_text(encoding="utf-8"))}
-    assert files == {"stages.py"}
+    assert files == {"stage_names.py"}
 
 
 def test_every_name_is_guarded_against_links() -> None:

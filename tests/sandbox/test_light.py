@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from physplan_sandbox.train.lit import cutout
-from physplan_sandbox.world.light import EFFECTS, TABLE, Lighting, LitClip, lighting_of, render_lit
+from physplan_sandbox.world.light import EFFECTS, TABLE_INDEX, Lighting, LitClip, lighting_of, render_lit
 from physplan_sandbox.world.render import Backdrop
 from physplan_sandbox.world.sprites import Sprite
 
@@ -42,7 +42,7 @@ def test_a_shadow_falls_on_the_table_away_from_the_light_and_moves_with_its_thin
     columns = [np.nonzero(where(clip, "shadow", frame))[1].mean() for frame in range(FRAMES)]
     assert columns[0] > 30  # to the right of the ball
     assert np.diff(columns) == pytest.approx(15, abs=1)
-    assert (clip.objects[0][where(clip, "shadow")] == TABLE).all()
+    assert (clip.objects[0][where(clip, "shadow")] == TABLE_INDEX).all()
 
 
 def test_a_mirror_image_lies_below_the_foot() -> None:
@@ -77,7 +77,7 @@ def test_a_cutout_moves_its_objects_and_leaves_their_light_behind() -> None:
     frames = cutout(clip.plain, clip.frames, clip.objects)
     old, new = where(clip, "shadow", 0), where(clip, "shadow", 2) & ~where(clip, "shadow", 0)
     alike = np.abs(clip.plain[2] - clip.plain[0]).max(-1) < 0.01  # no contact shadow in either
-    bare = old & alike & (clip.objects[2] == TABLE)
+    bare = old & alike & (clip.objects[2] == TABLE_INDEX)
     assert bare.sum() > 20
     assert np.allclose(frames[2][bare], clip.frames[0][bare], atol=0.02)
     assert np.allclose(frames[2][new], clip.plain[2][new], atol=0.02)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.sketch.compose import Sketch
-from physplan.sketch.sampling import (
+from physplan.sketch.start import (
     SketchStart,
     clocks_of,
     latent_masks,
@@ -33,7 +33,18 @@ from physplan_testing import tiny_models
 
 STEPS = 6
 # v-prediction, flow, EDM
-NAMES = ("cogvideox", "cogvideox15", "wan", "wan22_5b", "wan_vace", "ltx", "ltx2", "hunyuan15", "svd")
+NAMES = (
+    "cogvideox",
+    "cogvideox15",
+    "wan",
+    "wan22_5b",
+    "wan_vace",
+    "ltx",
+    "ltx2",
+    "hunyuan15",
+    "cosmos3",
+    "svd",
+)
 Load = Callable[[str], FamilyModel]
 
 

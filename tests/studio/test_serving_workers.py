@@ -82,7 +82,7 @@ def test_a_job_that_kills_every_worker_fails_with_a_sentence(
                 raise Died("The process at work ended by itself.")
             return {}
 
-    monkeypatch.setattr(service, "RETRIES", 2)
+    monkeypatch.setattr(service, "JOB_RETRIES", 2)
     made = Service(tmp_path, host="127.0.0.1", port=0, token="", workers=Workers(number=2), make_worker=Fatal)
     try:
         made.videos.create(request(1))

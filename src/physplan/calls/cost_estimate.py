@@ -31,7 +31,7 @@ class CallsOut:
     calls: Callable[[int], int]
     tokens: tuple[int, int]  # in and out
     images: int = 0
-    url: str | None = None  # where it asks unless told otherwise; None: the provider's own server
+    url: str | None = None  # the default base URL; None: the provider's own server
 
     def keys(self, base_url: str | None = None) -> tuple[str, ...]:
         """The variables of which one must hold a key; none for a server of one's own."""
@@ -66,7 +66,7 @@ class CallsOut:
 def estimate_cost(part: object, events: int, **settings: str | None) -> CostEstimate:
     """What a registered part would call and cost, by its `calls_out`.
 
-    None says that it calls nobody. A part that says nothing may call anybody, at a price that is not known.
+    None: it calls no API. A part without this attribute may call any, at an unknown price.
     """
     if not hasattr(part, "calls_out"):
         return CostEstimate(calls=events, usd=None)

@@ -54,7 +54,7 @@ class CallPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRecord:
-    """What a caller is told about an answer: where it is stored, and whether it had to be asked for."""
+    """Callback data of one answer: where it is stored, and whether it came from the store."""
 
     key: str
     request: Request
@@ -183,7 +183,7 @@ class Gateway:
         return reply
 
     def _under_way(self, key: str) -> bool:
-        """Whether the client has submitted this request before, and can go on with it."""
+        """Whether the client has submitted this request before, and can resume it."""
         holds: Callable[[str], bool] | None = getattr(self.client, "holds", None)
         return holds is not None and holds(key)
 

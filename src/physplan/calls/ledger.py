@@ -167,7 +167,7 @@ class Ledger:
             self.end(left[-1], outcome="answered", status=200, **result)
 
     def abandon(self, key: str) -> None:
-        """The question is about to be asked again: whoever asked it before was killed, and has no answer."""
+        """The question is asked again: the process that asked it before was killed without an answer."""
         for entry in self._open(key):
             self.end(entry, outcome="lost")
 
@@ -248,7 +248,7 @@ class Ledger:
                 raise PhysPlanError(f"The ledger {self.path} cannot be written: {error.strerror}.") from None
 
     def _require_file(self) -> None:
-        """In somebody else's folder it may be a link to a file of the user's, or a pipe that never ends."""
+        """In an untrusted folder it may be a link to a file of the user's, or a pipe that never ends."""
         assert self.path is not None
         path = inside(self.path.parent, self.path.name)
         if path.exists() and not path.is_file():

@@ -51,7 +51,7 @@ class Provider:
         return url, key
 
     def require_consent(self, url: str, allow_hosts: Iterable[str]) -> None:
-        """A key goes to its provider, to this machine and to whom the user named; to nobody a file names."""
+        """A key goes to its provider, to this machine and to hosts the user named, not to a file's."""
         host, own = check_url(url), check_url(self.url)
         named = {name.lower().removesuffix(".") for name in allow_hosts}
         if self.chosen_url:

@@ -123,7 +123,7 @@ class AnswerStore:
             blobs = [self._place(image) for image in (*reply.images, *request.images)]
             path.parent.mkdir(parents=True, exist_ok=True)
             part = path.with_suffix(PART)
-            part.unlink(missing_ok=True)  # it may be a link of somebody else's making
+            part.unlink(missing_ok=True)  # it may be a link that another user made
             part.write_bytes(content.encode())
             _sync(*blobs, part)
             part.replace(path)

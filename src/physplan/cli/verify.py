@@ -1,4 +1,4 @@
-"""`physplan verify`: does a video show what a plan says, whoever made it."""
+"""`physplan verify`: does a video, from any source, show what a plan says?"""
 
 from __future__ import annotations
 

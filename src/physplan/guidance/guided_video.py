@@ -38,7 +38,7 @@ def guide(
     """Sample the video's clean latents so that it goes through the states of `chain` (section 3.2).
 
     `generator` is the one `prepare` was given; the same seed gives the same latents. With `config.start`
-    "sketch", `start` is the sketch (`physplan.sketch.sampling.sketch_start`), which guidance cannot make.
+    "sketch", `start` is the sketch (`physplan.sketch.start.sketch_start`), which guidance cannot make.
     """
     _refuse_unequal(conditioning, chain, config, start)
     if config.noise_order == "frame_guidance":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from physplan.errors import PhysPlanError
 from physplan.guidance.config import GradientMode, GuidanceConfig, StartAt
-from physplan.methods.stages import OF_THE_PLAN, STAGES, StageName
+from physplan.methods.stage_names import OF_THE_PLAN, STAGES, StageName
 
 if TYPE_CHECKING:
     from physplan.pipeline.config import Config

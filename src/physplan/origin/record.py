@@ -1,4 +1,4 @@
-"""How a video was made, as one text in its own file, and read back from a file of anybody's."""
+"""How a video was made, as one text in its own file, and read back from an untrusted file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look at one picture: the instances of the wanted categories and the depth, before anybody is named.
+"""One look at one picture: instances of the wanted categories and depth, not yet assigned to nodes.
 
 Looking is what costs (two networks); who is who is worked out from a sighting as often as needed.
 """

@@ -111,7 +111,7 @@ def _attempt(run: Run, as_asked: Run, changed: tuple[Changed, ...], number: int,
 
 
 def through(on_event: OnEvent, words: str, stage: layout.StageName) -> OnEvent:
-    """What a run within a run does, told as a stage of the whole one."""
+    """Events of a nested run, reported as a stage of the outer one."""
 
     def tell(event: RunEvent) -> None:
         if event.stage in OF_THE_SEED:

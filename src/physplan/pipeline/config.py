@@ -17,7 +17,7 @@ from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.recipes import FRAME_GUIDANCE, GUIDED_SKETCH, PAPER
 from physplan.keyframes.settings import CheckSettings
 from physplan.methods.registry import DEFAULT as DEFAULT_METHOD
-from physplan.methods.stages import StageName
+from physplan.methods.stage_names import StageName
 from physplan.settings import DEFAULT_PRESET, setting
 from physplan.video.fit import FitMode
 
@@ -192,6 +192,8 @@ class SketchConfig:
 
     weak: float | None = setting(None, "everything starts here, from the noised sketch", low=0, high=1)
     strong: float | None = setting(None, "until here the masks hold the sketch", low=0, high=1)
+    layers: str = setting("none", "what is behind things, what of them is hidden: docs/sketch.md", later=True)
+    layer_options: Mapping[str, Any] = setting(factory=dict, says="what that is loaded with", later=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What a run tells whoever watches."""
+"""Events of a run: progress for a callback."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Tell(Protocol):
 def say_nothing(
     message: str, *, done: float = 0.0, total: float = 0.0, remaining: float | None = None
 ) -> None:
-    """Nobody listens to the stage."""
+    """A stage without a callback."""
 
 
 def silent(event: RunEvent) -> None:
-    """Nobody watches."""
+    """A run without a callback."""
 
 
 @cache

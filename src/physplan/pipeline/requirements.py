@@ -111,6 +111,10 @@ def check_names(config: Config) -> None:
         (ENCODERS, seen.encoder.name),
     ):
         registry.check(name)
+    if config.sketch.layers != "none":
+        from physplan.sketch.registry import LAYERS
+
+        LAYERS.check(config.sketch.layers)
     for guidance in (config.guidance, config.guided_sketch, config.frame_guidance):
         check_losses(guidance)
     if config.editor.name in EDITORS.callers:

@@ -21,8 +21,8 @@ from physplan.pipeline.events import Tell, say_nothing
 from physplan.pipeline.sampling_progress import Clock, SamplingProgress
 from physplan.pipeline.step_callback import StepCallback
 from physplan.sketch import Sketch, make_sketch
-from physplan.sketch.sampling import clocks_of, sketch_start
 from physplan.sketch.scene import aligned_evidence
+from physplan.sketch.start import clocks_of, sketch_start
 from physplan.video.checkpoint import Checkpoint
 from physplan.video.clocks import Clocks
 from physplan.video.frames import FrameLayout

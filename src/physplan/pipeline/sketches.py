@@ -42,8 +42,7 @@ def draw_sketch(
     from physplan.sketch.registry import sketch_by
 
     drawn = make_keyframes(config, backends, frame, chain, calls=calls, store=store, on_keyframe=on_keyframe)
-    evidence = make_evidence(chain, drawn.sightings)
-    return sketch_by(config.editor.name, chain, evidence, config.editor.options), drawn.images
+    return sketch_by(config, chain, make_evidence(chain, drawn.sightings)), drawn.images
 
 
 def save_sketch(

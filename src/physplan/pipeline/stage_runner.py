@@ -293,7 +293,7 @@ def _followed(run: Run) -> EventChain | None:
 
 
 def _sketch(run: Run, memory: InMemory) -> Made:
-    """To look at, seconds after the keyframes; the sampling makes it again where it goes on later."""
+    """To look at, seconds after the keyframes; a resumed sampling makes it again."""
     run.tell("sketch")("drawing the plan in motion")
     try:
         sketch = _drawn_sketch(run)
@@ -319,8 +319,7 @@ def _given_frames(run: Run) -> tuple[list[GivenFrame], list[str]]:
 
 
 def _drawn_sketch(run: Run) -> Sketch:
-    plan, evidence = load_plan(run), layout.load_evidence(run.folder.path)
-    return sketch_by(run.config.editor.name, plan, evidence, run.config.editor.options)
+    return sketch_by(run.config, load_plan(run), layout.load_evidence(run.folder.path))
 
 
 def _sketch_of(run: Run, memory: InMemory) -> Sketch:

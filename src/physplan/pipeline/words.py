@@ -1,4 +1,4 @@
-"""What the video model is told: words for the plan by rule, rewritten by a model where one is named."""
+"""The video model's prompt: the plan in words by rule, rewritten by a model where one is named."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _ambiguous(task: KeyframeTask) -> list[Node]:
 
 
 def _marked(sentence: str, phrase: str, other: str | None) -> bool:
-    """A relation counts as told when its key word, or the object it leads to, is in the sentence."""
+    """A relation counts as mentioned when its key word, or the object it leads to, is in the sentence."""
     if other is not None:
         return mentions(sentence, other)
     key = phrase.split()[-1]

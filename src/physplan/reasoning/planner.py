@@ -157,7 +157,7 @@ class _Planner:
         return graph
 
     def evolve(self, graph: StateGraph) -> None:
-        """Delta-driven graph evolution: translate, check, apply; what stays rejected is predicted anew."""
+        """Delta-driven graph evolution: translate, check, apply; what stays rejected is predicted again."""
         consumed: set[str] = set()
         ahead = list(self.decompose(graph, consumed))
         rejected: list[PhysicalDelta] = []  # for the event at hand

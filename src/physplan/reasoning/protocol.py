@@ -58,7 +58,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """The events after `kept` are to be predicted anew: the next one's edits were refused in every attempt.
+    """The events after `kept` are to be predicted again: the next one's edits were refused in every attempt.
 
     `rejected` is each delta tried for it so far, `reasons` why the last of them was refused.
     """

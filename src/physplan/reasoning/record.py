@@ -41,7 +41,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Progress, for whoever watches: the act, its event (0: the whole scene), the attempt, a sentence."""
+    """Progress: the act, its event (0: the whole scene), the attempt, a sentence."""
 
     stage: Stage
     message: str

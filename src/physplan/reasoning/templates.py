@@ -30,7 +30,7 @@ ACTS = {"decompose": ("max_events",), "scenes": ("max_events",)}
 
 @dataclass(frozen=True)
 class PromptSet:
-    """The instructions of every act. `version` is ours, or the checksum of somebody's own."""
+    """The instructions of every act. `version` is ours, or the checksum of the user's own."""
 
     texts: Mapping[str, str]
     version: int | str
@@ -92,7 +92,7 @@ def _read_folder(folder: Path) -> dict[str, str]:
 
 
 def _check(path: Path, text: str, own: str, values: tuple[str, ...]) -> None:
-    """What a template of ours is told, another wording of it must be told too; and it can be told no more."""
+    """The user's wording of a template has the same placeholders as ours, all of them and no other."""
     known = (*_vocabulary(), *values)
     used = [name.strip() for name in re.findall(r"\{\{([^{}]*)\}\}", text)]
     for name in used:

@@ -56,7 +56,7 @@ class RunFolder:
             with (self.path / layout.LOG).open("a", encoding="utf-8") as file:
                 file.write(line)
         except OSError as error:
-            # A full disk ends the run where a stage cannot be kept; for want of a line of the log it goes on.
+            # A full disk ends the run where a stage cannot be kept; a missing log line does not.
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
 
@@ -126,7 +126,7 @@ class RunFolder:
             )
 
     def _refuse_links(self) -> None:
-        """Where one of our names is a link, what is written or removed there would be somebody else's."""
+        """Refuse links under our names: a write or removal would reach a file outside the folder."""
         links = [self.path / name for name in (*layout.FILES, *layout.FOLDERS)]
         for name in layout.FOLDERS:
             for at, folders, names in os.walk(self.path / name):  # does not follow links

@@ -30,8 +30,8 @@ from physplan.errors import PhysPlanError
 from physplan.foreign import inside
 from physplan.graph.errors import GraphError
 from physplan.graph.json_values import read_list, read_object, read_string
-from physplan.methods.stages import STAGES as STAGES
-from physplan.methods.stages import StageName as StageName
+from physplan.methods.stage_names import STAGES as STAGES
+from physplan.methods.stage_names import StageName as StageName
 from physplan.runs.records import (
     LIMITS,
     Attempt,

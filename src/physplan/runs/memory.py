@@ -26,7 +26,7 @@ class PeakMemory:
             )  # lowers the mark to what is resident now
 
     def bytes(self) -> int | None:
-        """None where nobody counts (Windows)."""
+        """None where the system has no such counter (Windows)."""
         if self._device.startswith("cuda"):
             import torch
 

@@ -1,4 +1,4 @@
-"""The small files of a run as typed values. A folder may come from somebody else: every field is checked."""
+"""The small files of a run as typed values. A folder is untrusted input: every field is checked."""
 
 from __future__ import annotations
 

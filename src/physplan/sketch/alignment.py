@@ -1,4 +1,4 @@
-"""A keyframe laid over the first frame: editors shift and tint what nobody asked them to touch."""
+"""A keyframe laid over the first frame: editors shift and tint unedited parts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def aligned(first: Tensor, frame: KeyframeEvidence, untouched: Tensor) -> Keyfra
 
 
 def slip(first: Tensor, image: Tensor, untouched: Tensor) -> float:
-    """How much the two still differ where they should be alike: what differs less, nobody meant."""
+    """The noise level: how much the two still differ where they should be equal."""
     apart = (first - image).abs().amax(0)[untouched].cpu().numpy()
     place = int(UNEDITED_QUANTILE * (len(apart) - 1))
     return float(np.partition(apart, place)[place]) if len(apart) else 0.0
@@ -151,7 +151,7 @@ def _quantile(values: Tensor, share: float) -> float:
 
 
 def _moved(values: Tensor, dx: int, dy: int) -> Tensor:
-    """Moved right and down by whole pixels; the edge goes on."""
+    """Shifted right and down by whole pixels; edge pixels are replicated."""
     if dx == dy == 0:
         return values
     height, width = values.shape[-2:]

@@ -17,6 +17,7 @@ from physplan.sketch.motion_segments import MotionSegment, Segments, motion_segm
 from physplan.sketch.ordering import drawing_order, seen_in_front, still_nearness
 from physplan.sketch.pixels import Patch, window
 from physplan.sketch.scene import LARGEST_MOVED, SketchScene, sketch_scene, union
+from physplan.sketch.whole import LayerSource
 
 HALO_REACH = 0.05  # of the height: how far from its place a thing's rim and shadow still show
 TURNING = ("tip", "swing", "roll")
@@ -32,9 +33,9 @@ class Sketch:
     notes: tuple[str, ...]  # what could not be drawn, for the report
 
 
-def make_sketch(chain: EventChain, evidence: Evidence) -> Sketch:
+def make_sketch(chain: EventChain, evidence: Evidence, source: LayerSource | None = None) -> Sketch:
     """Frames from plan and evidence alone; the same inputs give the same frames."""
-    scene = sketch_scene(chain, evidence)
+    scene = sketch_scene(chain, evidence, source)
     ways, notes = motion_segments(chain, scene)
     still = {
         id: _cut_hard(scene.first.image, mask)

@@ -61,7 +61,7 @@ def cut_out(image: Tensor, mask: Tensor) -> Cut:
 
 
 def halo(image: Tensor, mask: Tensor, empty: Tensor, others: Tensor, slip: float = 0.0) -> Tensor:
-    """Rim and shadow: pixels beside a thing that differ from the scene without it, and are nobody else's.
+    """Rim and shadow: pixels beside an object that differ from the empty scene, of no other object.
 
     In a picture that differs by `slip` everywhere, only what differs by more is the thing's doing.
     """

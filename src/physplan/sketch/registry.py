@@ -1,8 +1,7 @@
-"""Sketches that come with a keyframe editor: one that composes can draw every frame."""
+"""Sketches that come with a keyframe editor: one that composes can draw every frame. Sources of layers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from physplan.graph import EventChain
@@ -11,13 +10,13 @@ from physplan.registry import Registry
 from physplan.sketch.compose import Sketch, make_sketch
 
 SKETCHES = Registry("sketch", {}, group="sketches")  # by the editor's name
+LAYERS = Registry("source of layers", {"none": "physplan.sketch.whole:no_layers"}, group="layers")
 
 
-def sketch_by(
-    editor: str, chain: EventChain, evidence: Evidence, options: Mapping[str, Any] | None = None
-) -> Sketch:
+def sketch_by(config: Any, chain: EventChain, evidence: Evidence) -> Sketch:
     """The sketch of the editor that drew the keyframes, else one of pieces of the keyframes."""
-    if editor not in SKETCHES:
-        return make_sketch(chain, evidence)
-    sketch: Sketch = SKETCHES.load(editor)(chain, evidence, **(options or {}))
+    if config.editor.name not in SKETCHES:
+        source = LAYERS.load(config.sketch.layers)(**config.sketch.layer_options)
+        return make_sketch(chain, evidence, source)
+    sketch: Sketch = SKETCHES.load(config.editor.name)(chain, evidence, **config.editor.options)
     return sketch

@@ -15,7 +15,7 @@ from physplan.perception import Evidence, KeyframeEvidence
 from physplan.sketch.alignment import aligned, slip
 from physplan.sketch.cuts import MIN_SHADOW, RIM_WIDTH, SHADOW_REACH, Cut, reach
 from physplan.sketch.pixels import fill, grow, without_specks
-from physplan.sketch.whole import wholes
+from physplan.sketch.whole import Layers, LayerSource, wholes
 
 LARGEST_MOVED = 0.3  # of the picture: what is larger and only changes its relations is scenery
 MAX_AREA = 0.6
@@ -79,7 +79,7 @@ class SketchScene:
     notes: tuple[str, ...]
 
 
-def sketch_scene(chain: EventChain, evidence: Evidence) -> SketchScene:
+def sketch_scene(chain: EventChain, evidence: Evidence, source: LayerSource | None = None) -> SketchScene:
     evidence = replace(
         evidence,
         first=_without_specks(evidence.first),
@@ -105,7 +105,11 @@ def sketch_scene(chain: EventChain, evidence: Evidence) -> SketchScene:
         for id, entries in actors.items()
         if id in evidence.first.masks and not all(change.look_only for change in entries)
     }
-    plate = _plate(evidence.first.image, holes, keyframes, actors)
+    layers = Layers()
+    if source is not None and holes:
+        words = {id: chain.node(id).category for id in holes}
+        layers = source(evidence.first.image, words, {id: evidence.first.masks[id] for id in holes})
+    plate = _plate(evidence.first.image, holes, keyframes, actors, layers.plate)
     return SketchScene(
         first=evidence.first,
         keyframes=keyframes,
@@ -114,7 +118,7 @@ def sketch_scene(chain: EventChain, evidence: Evidence) -> SketchScene:
         scenery=scenery,
         slips=slips,
         actors=actors,
-        wholes=wholes(chain, evidence.first, keyframes, actors),
+        wholes=wholes(chain, evidence.first, keyframes, actors, layers.objects),
         notes=tuple(notes),
     )
 
@@ -197,8 +201,9 @@ def _plate(
     holes: Mapping[str, Tensor],
     keyframes: tuple[KeyframeEvidence, ...],
     actors: Mapping[str, object],
+    behind: Tensor | None,
 ) -> Tensor:
-    """Uncovered background from the first keyframe that shows it; filled from around where none does."""
+    """Uncovered background from the first keyframe that shows it, then `behind`, else filled from around."""
     if not holes:
         return image
     left = torch.stack(tuple(holes.values())).any(0)
@@ -208,4 +213,4 @@ def _plate(
         shown = left & ~hidden
         plate[:, shown] = frame.image[:, shown]
         left = left & hidden
-    return fill(plate, left)
+    return fill(plate, left) if behind is None else torch.where(left, behind, plate)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -19,11 +20,28 @@ MAX_COLOUR_DISTANCE = 0.16  # mean difference of the colours of the part and of 
 MAX_AREA = 0.3  # of the picture: what is larger is ground, and hides nothing
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Layers:
+    """What a source makes of the first frame; what it does not give is made without it."""
+
+    plate: Tensor | None = None  # [3, H, W]: the frame without the objects asked for
+    objects: Mapping[str, Tensor] = field(default_factory=dict)  # [4, H, W]: whole, where they stand
+
+
+# From the first frame [3, H, W], and words and mask [H, W] of each object that acts.
+LayerSource = Callable[[Tensor, Mapping[str, str], Mapping[str, Tensor]], Layers]
+
+
+def no_layers() -> LayerSource:
+    return lambda image, words, masks: Layers()
+
+
 def wholes(
     chain: EventChain,
     first: KeyframeEvidence,
     keyframes: Sequence[KeyframeEvidence],
     actors: Mapping[str, object],
+    layers: Mapping[str, Tensor] | None = None,
 ) -> dict[str, Cut]:
     """The whole look of each actor that stands half hidden in the first frame, where it stands there."""
     found = {}
@@ -31,8 +49,10 @@ def wholes(
         hiding = _others(first, id)
         if id not in first.masks or not (grow(first.masks[id], 2) & hiding).any():
             continue
-        for picture, mask in _sources(chain, id, first, keyframes):
-            cut = completed(first, first.masks[id], picture.image, mask, hiding)
+        own = [layers[id]] if layers and id in layers else []
+        seen = [(frame.image, mask) for frame, mask in _sources(chain, id, first, keyframes)]
+        for image, mask in [*((layer[:3], layer[3] > 0.5) for layer in own), *seen]:
+            cut = completed(first, first.masks[id], image, mask, hiding)
             if cut is not None:
                 found[id] = cut
                 break

@@ -1,4 +1,4 @@
-"""A judge's answers read back from their JSON, which may come from somebody else: every field is checked."""
+"""A judge's answers read back from their JSON, untrusted input: every field is checked."""
 
 from __future__ import annotations
 

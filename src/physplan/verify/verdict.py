@@ -139,7 +139,7 @@ def _listed(numbers: list[int]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotChecked:
-    """What a video has instead of a verdict where nobody could judge it."""
+    """The result in place of a verdict where no check could run."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""A verdict read back from its JSON. It may come from somebody else: every field is checked."""
+"""A verdict read back from its JSON. It is untrusted input: every field is checked."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from PIL.Image import Image
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.video.checkpointing import Checkpointing
 from physplan.video.clocks import Clocks
 from physplan.video.frames import FrameLayout, Window, WindowMode
+from physplan.video.gradient_checkpointing import Checkpointing
 from physplan.video.keyframe_conditioning import GivenFrame
 from physplan.video.known import no_hints
 from physplan.video.noise import keep_frozen
@@ -136,7 +136,7 @@ class FamilyModel(ABC):
 
     codec: Codec
     tiny: Any = None  # a small decoder of previews: physplan_models.tiny_decoder
-    notes: tuple[str, ...] = ()  # what whoever reads a result should know of the loading
+    notes: tuple[str, ...] = ()  # of the loading, shown with the result
     offload: str = "none"
     compute_dtype: torch.dtype | None = None  # set when the weights are stored as something else
     kept: Any = None  # a folder of weights that goes with the model

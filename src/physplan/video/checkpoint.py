@@ -80,7 +80,7 @@ class CheckpointFile:
 def resume(
     checkpoint: Checkpoint | None, generator: torch.Generator | None, like: Tensor
 ) -> SamplingState | None:
-    """The state to go on from, on the device of `like`; the generator is set to where it was."""
+    """The state to resume from, on the device of `like`; the generator is set to where it was."""
     state = checkpoint.load() if checkpoint is not None else None
     if state is None or state.latents.shape != like.shape or generator is None:
         return None

@@ -79,7 +79,7 @@ def write_video(
         options = {"qp": "0", "preset": "veryfast"}
         _encode(path, pixels, fps, tags, codec="libx264rgb", pixel_format="rgb24", options=options)
     elif kind == ".mp4":
-        # Without mbtree: it looks at memory that nobody has written, and so the same frames gave other bytes.
+        # Without mbtree: it reads uninitialised memory, so equal frames gave unequal bytes.
         options = {"crf": "17", "preset": "medium", "mbtree": "0"}
         _encode(path, pixels, fps, tags, codec="libx264", pixel_format="yuv420p", options=options)
     else:

@@ -34,7 +34,7 @@ class KnownVideoModel:
         raise NotImplementedError
 
     repo: str | None = None  # its weights on the hub
-    reads: bool = True  # whether it can be told anything in words
+    reads: bool = True  # whether it takes a prompt
     keyframes: Literal["none", "last", "any"] = "none"  # where pictures can be given beside the first
 
     @property

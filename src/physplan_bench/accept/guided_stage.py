@@ -65,7 +65,7 @@ def measured(here: Acceptance, config: GuidanceConfig) -> tuple[Direction, float
     """The direction of one repeat at the first guided step, and the latent's norm."""
     video, model = here.config.video, here.model
     evidence = layout.load_evidence(here.states)
-    size = (video.width or 0, video.height or 0)
+    size = (video.clip.width, video.clip.height)
     picture = here.picture.resize(size, Image.Resampling.LANCZOS)
     generator = torch.Generator().manual_seed(SEED)
     conditioning = prepare(model, video, picture, PROMPT, generator)

@@ -65,19 +65,20 @@ def _scheduler(folder: Path, family: Any) -> Any:
 
 def _asked(pipe: Any, name: str, video: VideoConfig, image: Image, prompt: str, steps: int) -> Tensor:
     """The families' pipelines differ in names, and in the order of a latent's axes."""
-    height, width, frames = video.height or 0, video.width or 0, video.num_frames or 0
+    height, width = video.clip.height, video.clip.width
     given: dict[str, Any] = {
         "image": image,
         "height": height,
         "width": width,
-        "num_frames": frames,
+        "num_frames": video.clip.num_frames,
         "num_inference_steps": steps,
         "generator": torch.Generator().manual_seed(SEED),
         "output_type": "latent",
     }
-    scale = video.guidance_scale or 1.0
+    scale = video.sampling.guidance_scale
     if name == "svd":
-        return pipe(max_guidance_scale=scale, **given).frames.transpose(1, 2)  # type: ignore[no-any-return]
+        found: Tensor = pipe(max_guidance_scale=scale, fps=video.fps or 7, **given).frames
+        return found.transpose(1, 2)
     given |= {"prompt": prompt, "negative_prompt": video.negative_prompt}
     if name.startswith("hunyuan"):
         import diffusers
@@ -86,6 +87,8 @@ def _asked(pipe: Any, name: str, video: VideoConfig, image: Image, prompt: str, 
         del given["height"], given["width"]
         return pipe(**{**given, "image": image.resize((width, height))}).frames  # type: ignore[no-any-return]
     given["guidance_scale"] = scale
+    if name.startswith("ltx") and video.fps:
+        given["frame_rate"] = video.fps
     if name == "ltx2":
         off = {"stg_scale": 0.0, "modality_scale": 1.0, "guidance_rescale": 0.0}
         given |= off | {f"audio_{key}": value for key, value in off.items()} | {"audio_guidance_scale": None}
@@ -98,5 +101,7 @@ def _asked(pipe: Any, name: str, video: VideoConfig, image: Image, prompt: str, 
     latents: Tensor = pipe(**given).frames
     if name == "ltx":
         space, time = pipe.vae_spatial_compression_ratio, pipe.vae_temporal_compression_ratio
-        latents = pipe._unpack_latents(latents, (frames - 1) // time + 1, height // space, width // space)
+        latents = pipe._unpack_latents(
+            latents, (given["num_frames"] - 1) // time + 1, height // space, width // space
+        )
     return latents

@@ -14,9 +14,13 @@ STYLE = """
 :root { color-scheme: light dark; --good: #1a7f37; --unsure: #9a6700; --bad: #cf222e; --line: #8884; }
 @media (prefers-color-scheme: dark) { :root { --good: #4ac26b; --unsure: #d4a72c; --bad: #ff7b72; } }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem; }
-table { border-collapse: collapse; width: 100%; } td, th { border-bottom: 1px solid var(--line);
-padding: .3rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
-td:first-child { overflow-wrap: normal; white-space: nowrap; }
+table { border-collapse: collapse; width: 100%; table-layout: fixed; }
+td, th { border-bottom: 1px solid var(--line); padding: .3rem .5rem; text-align: left;
+vertical-align: top; overflow-wrap: anywhere; }
+th:nth-child(1) { width: 5.6rem; } th:nth-child(2) { width: 33%; } th:nth-child(3) { width: 22%; }
+@media (max-width: 36rem) { thead { display: none; } td:empty { display: none; }
+tr { display: block; border-bottom: 1px solid var(--line); }
+td { display: block; border: 0; padding: .1rem 0; } }
 img { max-width: 100%; } .pass { color: var(--good); } .warning { color: var(--unsure); }
 .failure { color: var(--bad); } .skipped { opacity: .7; } small { opacity: .75; }
 """

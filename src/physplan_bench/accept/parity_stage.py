@@ -36,7 +36,7 @@ def _sampled(here: Acceptance) -> Iterator[Finding]:
     video = replace(
         here.config.video, num_inference_steps=min(STEPS, here.config.video.num_inference_steps or STEPS)
     )
-    picture = here.picture.resize((video.width or 0, video.height or 0), Image.Resampling.LANCZOS)
+    picture = here.picture.resize((video.clip.width, video.clip.height), Image.Resampling.LANCZOS)
     steps, device = video.num_inference_steps or STEPS, here.config.runtime.device
     offload = here.config.runtime.offload != "none" and device.startswith("cuda")
     theirs = library_latents(video, picture, PROMPT, steps=steps, device=device, offload=offload)

@@ -15,7 +15,7 @@ from physplan_bench.accept.weights import whole
 
 def look_at_parts(here: Acceptance) -> Iterator[Finding]:
     seen, preset = here.config.perception, here.config.preset
-    for lacking in machine.own_weights(preset) if seen.segmenter.name == "mobile-sam" else ():
+    for lacking in machine.own_weights(preset):
         yield Finding(name=f"weights {lacking.what}", level="failure", meaning=f"not here: {lacking.fix}")
     parts = {"segmenter": seen.segmenter, "depth": seen.depth, "encoder": seen.encoder}
     for what, part in {**parts, "editor": here.config.editor}.items():

@@ -94,7 +94,7 @@ def calibrated(here: Acceptance, examples: list[tuple[Tensor, Tensor]]) -> Itera
     from physplan_bench.calibration import calibrate
 
     usable = [(image, mask) for image, mask in examples if AREAS[0] <= float(mask.float().mean()) <= AREAS[1]]
-    size = (here.config.video.height or 0, here.config.video.width or 0)
+    size = (here.config.video.clip.height, here.config.video.clip.width)
     own = here.config.guidance.measure
     try:
         if not usable:

@@ -123,7 +123,7 @@ def configs(
     """Classes, scheduler, latent scaling and channels against what this version's code assumes."""
     pipeline, family = str(index["_class_name"]), family_of(str(index["_class_name"]))
     expected = known.pipeline if known else pipeline
-    yield _same("pipeline class", pipeline, expected, "other stages run, with other inputs")
+    yield _pipeline(pipeline, expected, family)
     yield _scheduler(folder, family, known)
     vae = _read(folder / "vae" / "config.json")
     shape = known.networks if known else {}
@@ -134,6 +134,14 @@ def configs(
     yield from _stored_statistics(folder)
     yield from _channels(folder, vae)
     yield from _text(folder, shape, own=own)
+
+
+def _pipeline(found: str, expected: str, family: Any) -> Finding:
+    """Two names of one family may be loaded by one class: then nothing breaks."""
+    if found != expected and family.pipelines.get(found) == family.pipelines.get(expected, ""):
+        meaning = f"the published one is called {expected}; both are loaded by {family.pipelines[found]}"
+        return Finding(name="pipeline class", level="warning", value=found, meaning=meaning)
+    return _same("pipeline class", found, expected, "other stages run, with other inputs")
 
 
 def _same(name: str, found: object, expected: object, breaks: str) -> Finding:

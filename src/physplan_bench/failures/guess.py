@@ -21,7 +21,7 @@ class Measurements:
 
 @dataclass(frozen=True, kw_only=True)
 class Thresholds:
-    drift: float = 0.03  # a keyframe that changes this much elsewhere was drawn anew, not edited
+    drift: float = 0.03  # a keyframe that changes this much elsewhere was redrawn, not edited
     remaining: float = 0.6  # a term that keeps this share of its first value was not followed
 
 

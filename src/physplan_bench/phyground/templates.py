@@ -1,11 +1,13 @@
 """The questions that a judge is asked: ours, or those of the benchmark's own template file.
 
-PhyJudge was trained on the benchmark's `subq+human.yaml`; with that file given (`--template`) its wording is
-used. Its criteria and sub-questions are not part of the file; ours stand in their places.
+PhyJudge was trained on the benchmark's `subq+human.yaml`. With that file given (`--template`) its wording is
+used; criteria and sub-questions are not part of it, and ours stand in their places. A JSON file that the
+benchmark's code has written (docs/evaluation.md) holds all of them.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,9 +35,12 @@ class Templates:
     system: str = SYSTEM
     general: tuple[tuple[str, str], ...] = ()
     law: str = ""
+    complete: tuple[tuple[str, str], ...] = ()  # of every dimension, with {prompt} alone to fill in
 
     def question(self, name: str, prompt: str) -> str:
         """The text that asks for one dimension of a video made from `prompt`."""
+        if self.complete:
+            return dict(self.complete)[name].replace("{prompt}", prompt)
         known = {**GENERAL, **LAWS}[name]
         text = dict(self.general).get(name) if name in GENERAL else self.law
         if not text:
@@ -48,12 +53,17 @@ class Templates:
 
 
 def read_templates(path: Path) -> Templates:
-    """A YAML file with system_prompt, eval_prompts and physical_template."""
+    """YAML with system_prompt, eval_prompts and physical_template, or JSON with system and questions."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".json":
+            content = json.loads(text)
+            asked = tuple((name, str(content["questions"][name])) for name in (*GENERAL, *LAWS))
+            return Templates(system=str(content["system"]), complete=asked)
+        content = yaml.safe_load(text)
         general = tuple((name, str(content["eval_prompts"][name])) for name in GENERAL)
         return Templates(
             system=str(content["system_prompt"]), general=general, law=str(content["physical_template"])
         )
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError) as error:
         raise PhysPlanError(f"{path} is no template file of PhyGround ({error!r}).") from error

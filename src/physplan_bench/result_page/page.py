@@ -91,7 +91,7 @@ def render_page(content: PageContent) -> str:
         f"default-src 'none'; script-src 'sha256-{digest(script)}'; style-src 'sha256-{digest(style)}'; "
         "img-src 'self' file:; media-src 'self' file:; base-uri 'none'; form-action 'none'"
     )
-    tables = "\n".join(render_table(table) for table in all_tables(content))
+    tables = "\n".join(render_table(table, under=content.title) for table in all_tables(content))
     warnings = "".join(f"<p class='bad'>{escape(str(w))}</p>" for w in content.result.get("warnings", ()))
     body = parts.joinpath("body.html").read_text(encoding="utf-8")
     return (
@@ -124,7 +124,8 @@ def facts(content: PageContent) -> str:
     return " · ".join(known)
 
 
-def render_table(table: Table) -> str:
+def render_table(table: Table, *, under: str) -> str:
+    """With its title, unless that is the heading above."""
     head, *rows = grid_of(table)
 
     def line(tag: str, cells: Sequence[str]) -> str:
@@ -132,8 +133,9 @@ def render_table(table: Table) -> str:
 
     body = "".join(line("td", row) for row in rows)
     note = f"<p class='muted'>{escape(table.note)}</p>" if table.note else ""
+    heading = f"<h2>{escape(table.title)}</h2>" if table.title != under else ""
     return (
-        f"<h2>{escape(table.title)}</h2><div class='wide' tabindex='0' role='region' "
+        f"{heading}<div class='wide' tabindex='0' role='region' "
         f"aria-label='{escape(table.title, quote=True)}'><table>"
         f"<thead>{line('th', head)}</thead><tbody>{body}</tbody></table></div>{note}"
     )

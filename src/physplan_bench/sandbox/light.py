@@ -19,7 +19,7 @@ from physplan.pipeline.backends import Backends
 from physplan.video.protocol import VideoModel
 from physplan_bench.sandbox.scenes import Setting
 from physplan_sandbox.components import load_lit_video
-from physplan_sandbox.world.light import EFFECTS, TABLE, LitClip, lighting_of, render_lit
+from physplan_sandbox.world.light import EFFECTS, TABLE_INDEX, LitClip, lighting_of, render_lit
 from physplan_sandbox.world.render import Clip
 
 VISIBLE_CHANGE = 12 / 255  # an effect that changes no channel by more cannot be seen
@@ -84,7 +84,7 @@ def _count(seen: np.ndarray, truth: LitClip, bare: np.ndarray, frames: Sequence[
     total = dict.fromkeys(("new", "right", "gone", "left"), 0)
     for t in frames:
         new = there[t] & ~there[0]
-        table = (truth.objects[t] == TABLE) & (truth.objects[0] == TABLE)
+        table = (truth.objects[t] == TABLE_INDEX) & (truth.objects[0] == TABLE_INDEX)
         gone = there[0] & ~there[t] & table
         total["new"] += int(new.sum())
         total["right"] += int((new & _drawn(seen[t] - bare[t], added[t], slack=True)).sum())

@@ -208,7 +208,7 @@ def arm_config(config: GuidanceConfig, arm: str) -> GuidanceConfig:
 
 
 def effective(arm: str, chain: EventChain) -> str:
-    """A term that no event selects is missed by nobody: its arm has the video of all terms."""
+    """Removing a term that no event selects changes nothing: its arm has the video of all terms."""
     selected = {spec.name for i in range(len(chain.events)) for spec in select_terms(chain, i)}
     return "all" if arm in {WITHOUT.format(term) for term in set(WRONG) - selected} else arm
 

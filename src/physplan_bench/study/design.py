@@ -94,7 +94,7 @@ class Study:
 
 
 def load_study(folder: Path) -> Study:
-    """A folder may come from somebody else: whatever is wrong with it is one sentence."""
+    """The folder is untrusted input: any fault in it is one sentence."""
     path = folder / FILE
     try:
         content = parse_json(read_file(path, limit=LIMITS.max_bytes), LIMITS)
@@ -102,7 +102,7 @@ def load_study(folder: Path) -> Study:
         for name in study.files():
             if not inside(folder, name).is_file():
                 raise PhysPlanError(f"{folder} lacks the file {name}: make the study again.")
-        study.hands  # noqa: B018 - dealt here, so that a wrong number is told now
+        study.hands  # noqa: B018 - dealt here, so that a wrong number is an error now
         return study
     except FileNotFoundError:
         raise PhysPlanError(f"There is no {path}: make a study with `physplan study make`.") from None

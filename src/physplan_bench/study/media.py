@@ -13,11 +13,11 @@ from physplan.files import atomic_path
 from physplan_bench.videos import probe, read_frames
 
 PLAYABLE = ("h264", "yuv420p")  # codec and pixels that every browser shows
-QUALITY = {"crf": "10", "preset": "fast"}  # where a video must be encoded anew: no loss that an eye sees
+QUALITY = {"crf": "10", "preset": "fast"}  # where a video must be re-encoded: no visible loss
 
 
 def copy_video(source: Path, target: Path) -> bool:
-    """The same pictures without names, comments and dates; true where they had to be encoded anew."""
+    """The same pictures without names, comments and dates; true where they had to be re-encoded."""
     if _encoding(source) == PLAYABLE:
         _repack(source, target)
         return False

@@ -144,7 +144,7 @@ class RatingStore(Database):
 
 
 class RatingSession:
-    """What the raters' page may ask for. Nobody sees the other's ratings before both are done."""
+    """What the raters' page may ask for. No rater sees the other's ratings before both are done."""
 
     def __init__(self, rating: Rating, store: RatingStore) -> None:
         self.rating, self._store = rating, store

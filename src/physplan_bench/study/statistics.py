@@ -31,7 +31,7 @@ def binomial_p(wins: int, votes: int) -> float:
 
 
 def crossed_weights(people: int, prompts: int, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """How often each participant and each prompt is drawn, (resamples, n): both are drawn anew."""
+    """How often each participant and each prompt is drawn, (resamples, n): both are resampled."""
     rng = np.random.default_rng(seed)
     shares = (np.full(n, 1 / n) for n in (people, prompts))
     rows, columns = (rng.multinomial(len(share), share, size=RESAMPLES) for share in shares)

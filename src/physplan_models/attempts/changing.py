@@ -26,13 +26,13 @@ from physplan.reasoning.registry import REASONERS
 from physplan.runs import layout
 from physplan.runs.records import Changed
 from physplan.runs.verdicts import verdict_of
-from physplan.sketch.sampling import clocks_of
+from physplan.sketch.start import clocks_of
 from physplan.verify.verdict import NotChecked
 from physplan.video.clocks import Clocks
 from physplan.video.known import video_model
 from physplan_models.attempts.deciding import Change, Facts, Kind, next_changes
 
-MORE = 2  # times as many repeats
+REPEATS_FACTOR = 2  # times as many repeats
 
 
 def next_attempt(run: Run, tried: Sequence[Tried]) -> tuple[Run, tuple[Changed, ...]]:
@@ -103,7 +103,7 @@ def pulled(config: Config, method: Method, backends: Backends, kinds: Collection
     guidance = method.guidance(config)
     if guidance is not None:
         if "repeats" in kinds:
-            repeats = tuple(MORE * count for count in guidance.schedule.repeats)
+            repeats = tuple(REPEATS_FACTOR * count for count in guidance.schedule.repeats)
             guidance = replace(guidance, schedule=replace(guidance.schedule, repeats=repeats))
         if "clock" in kinds:
             later = later_clocks(clocks_of(model, weak=guidance.weak, strong=guidance.strong))
@@ -146,7 +146,7 @@ def require_better(drawn: Keyframe, before: Image.Image, off: Collection[str]) -
 
 
 def _replanned(run: Run, best: Run, change: Change) -> Run:
-    """The plan made anew by a reasoner that is shown the old one with what was not seen of it."""
+    """A new plan, from a reasoner that is shown the old one with what was not seen of it."""
     shown = _Shown(best.backends, layout.load_plan(best.folder.path), change.words)
     chain = make_plan(best.config, shown, best.frame, best.inputs.prompt, calls=run.calls)  # type: ignore[arg-type]
     images = _drawn(run, best, chain, seed=0).images

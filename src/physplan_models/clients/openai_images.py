@@ -12,7 +12,7 @@ MARKS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image
 
 
 def edit_arguments(request: Request, *, own: bool) -> dict[str, Any]:
-    """Of the SDK's `images.edit`. OpenAI's own server always sends base64, and refuses to be told."""
+    """Of the SDK's `images.edit`. OpenAI's own server always sends base64, and refuses the option."""
     named = [
         (f"picture{n}.{IMAGE_TYPES[image.media_type]}", image.data, image.media_type)
         for n, image in enumerate(request.images)

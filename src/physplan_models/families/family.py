@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from physplan.video.base import FamilyModel
-from physplan.video.checkpointing import Checkpointing
+from physplan.video.gradient_checkpointing import Checkpointing
 from physplan_models.encoders import Encoders
 
 META = torch.device("meta")

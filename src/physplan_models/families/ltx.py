@@ -259,7 +259,7 @@ class LTX(FamilyModel):
         time = now * torch.ones_like(latents[:1, :1])
         time[:, :, : conditioning.noise.frozen] = 0
         for k, strength in enumerate(conditioning.inputs["hints"]):
-            time[:, :, k] = min(float(now), 1000 * (1 - strength))
+            time[:, :, k] = now.clamp(max=1000 * (1 - strength))
         times = self.pipe._pack_latents(time, *self.patch).squeeze(-1)
         packed = self.pipe._pack_latents(latents, *self.patch)
         if (jitter := conditioning.inputs["jitter"]) is not None:

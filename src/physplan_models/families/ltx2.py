@@ -1,4 +1,4 @@
-"""LTX-2 image-to-video: the sound is drawn with the picture, because one hears the other; it is not kept.
+"""LTX-2 image-to-video: sound is denoised with the picture, as both attend to each other, and discarded.
 
 The sound's latents lie behind the video's, in latents that belong to no frame: so they are noised, stepped
 and saved with them, and a step may be repeated like any other.

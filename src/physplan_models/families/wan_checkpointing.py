@@ -14,7 +14,7 @@ from diffusers.models.autoencoders.autoencoder_kl_wan import WanResample, WanRes
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from physplan.video.checkpointing import Checkpointing
+from physplan.video.gradient_checkpointing import Checkpointing
 
 
 class WanCheckpointing(Checkpointing):

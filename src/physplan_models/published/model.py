@@ -17,9 +17,9 @@ from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.recipes import FRAME_GUIDANCE_WAN
 from physplan.video.known import KnownVideoModel, no_keyframes
 from physplan_models import attention
-from physplan_models.back_ends import check_compiled, check_rest, lacking
 from physplan_models.estimates import estimates
-from physplan_models.loras import file_of
+from physplan_models.quantisation_backends import check_compiled, check_rest, lacking
+from physplan_models.sources import lora_file
 
 if TYPE_CHECKING:
     from physplan.pipeline.config import RuntimeConfig, VideoConfig
@@ -92,7 +92,7 @@ class PublishedModel(KnownVideoModel):
             attention.check_gradients(video.attention)
 
     def lacking(self, video: VideoConfig, runtime: RuntimeConfig) -> Iterator[tuple[str, str]]:
-        for name in (*map(file_of, video.loras), video.files.tiny_decoder):
+        for name in (*map(lora_file, video.loras), video.files.tiny_decoder):
             if name is not None and not Path(name).is_file():
                 yield f"the file {name}", "give the path of a .safetensors file"
         if video.quantisation is not None:

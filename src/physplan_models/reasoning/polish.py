@@ -11,7 +11,7 @@ from physplan.calls.protocol import Request
 from physplan.pipeline.run import Run
 from physplan.reasoning.picture import Picture
 
-MOST = 1_000  # letters
+MOST_LETTERS = 1_000
 SYSTEM = (
     "You write for an image-to-video model that is given this picture as its first frame. Rewrite the text as"
     " one paragraph of at most 80 words in the present tense: what moves, how, in which order, up to the last"
@@ -26,7 +26,7 @@ ANSWER: Mapping[str, Any] = {
 
 
 def polish(run: Run, told: str) -> str:
-    """`told` in the model's words; as it is where the answer cannot be used."""
+    """`told` rewritten by the model; unchanged where the answer cannot be used."""
     wanted = run.config.runtime
     gateway, model = connect_named(
         run.config.video.polish or "",
@@ -60,4 +60,4 @@ def usable(answer: str) -> str:
     if not isinstance(words, str):
         return ""
     line = " ".join("".join(c if c.isprintable() else " " for c in words).split())
-    return line if len(line) <= MOST else ""
+    return line if len(line) <= MOST_LETTERS else ""

@@ -21,7 +21,7 @@ SEAM_WIDTH = 0.015  # of the height: bright seams between an object and its shad
 MAX_SPREAD = 0.17  # spread of the share within a shadow: more of it is a thing or a pattern
 NO_SHADOW_HEIGHT = 0.12  # heights of the frame above the ground at which it is gone
 LEAST, MOST = 0.02, 0.9  # of the object's area
-MAX_BEYOND = 1.0  # of a shadow's area: what is as dark and goes on farther away
+MAX_BEYOND = 1.0  # of a shadow's area: as dark, and continues farther away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,7 +82,7 @@ def measured_region(image: Array, mask: Array, others: Array) -> Array | None:
 
 
 def _ends(part: Array, share: Array, mask: Array, near: Array) -> bool:
-    """Whether a dark part ends near its object: a tree or a wall goes on beyond."""
+    """Whether a dark part ends near its object: a tree or a wall continues beyond."""
     dark = (share < DARKER) & ~mask
     labels, _ = ndimage.label(dark)
     own = np.bincount(labels[part], minlength=2)[1:].argmax() + 1

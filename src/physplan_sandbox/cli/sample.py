@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Never over a picture of somebody's own."""
+    """Refuse to overwrite a picture that is not ours."""
     from physplan.errors import PhysPlanError
     from physplan.files import write_atomic
 

@@ -32,7 +32,7 @@ BOXES = ("block", "book", "crate", "domino", "pane", "shelf", "stopper")  # what
 VESSELS = ("glass", "jug")
 FULL = "full to the brim"
 SIDE_RELATIONS = ("left of", "near")  # relations that say nothing about what is in front
-RIM = 2  # world units beside what hides a thing that its outline and shadow still colour
+RIM_UNITS = 2  # world units beside what hides a thing that its outline and shadow still colour
 DEPTH_TOLERANCE = 0.10  # of the depth's range
 
 
@@ -334,7 +334,7 @@ class _Drawing:
                 and self._is(other) != "table"
             ):
                 hidden |= pixels
-        hidden = binary_dilation(hidden, iterations=max(1, round(RIM * self.geometry.unit))) & outline
+        hidden = binary_dilation(hidden, iterations=max(1, round(RIM_UNITS * self.geometry.unit))) & outline
         if not (hidden & ~mask).any():
             return self.image, mask
         seen = mask & ~hidden  # pixels at an edge are half of what hides it

@@ -42,7 +42,7 @@ def erase(image: Array, gone: Mask, others: Mapping[str, Mask], horizon: int) ->
 
 
 def _continued(image: Array, hole: Mask, usable: Mask) -> Array:
-    """The hole filled with the stretch beside it that continues its rim best, so that patterns go on."""
+    """The hole filled with the stretch beside it that continues its rim best, so that patterns continue."""
     if not hole.any() or not usable.any():
         return image
     rim = binary_dilation(hole, iterations=_pixels(hole, 3)) & usable

@@ -27,11 +27,11 @@ from physplan_sandbox.train.data import draw_clip
 from physplan_sandbox.train.loop import StepLoss, TrainConfig
 from physplan_sandbox.train.noise import alphas_cumprod, noise_steps, residual_loss
 from physplan_sandbox.train.video import HANDOFF_OVERLAP, Moments, busy_moments
-from physplan_sandbox.world.light import TABLE, lighting_of, render_lit
+from physplan_sandbox.world.light import TABLE_INDEX, lighting_of, render_lit
 from physplan_sandbox.world.render import FRAMES
 
 LIT = TrainConfig(steps=5_000, learning_rate=6e-4, batch=48, warmup=100, ema=0.998, bf16=True)
-CLIPS = 3_000
+LIT_CLIPS = 3_000
 CUTOUT_PROB = 0.7  # share of crops whose input is, in part, a cutout
 
 
@@ -47,7 +47,7 @@ def lit_pair(index: int) -> NDArray[np.uint8]:
 
 def cutout(plain: np.ndarray, lit: np.ndarray, objects: np.ndarray) -> np.ndarray:
     """Frames in which objects move and the table keeps the light of the first frame."""
-    bare = (objects == TABLE) & (objects[:1] == TABLE)
+    bare = (objects == TABLE_INDEX) & (objects[:1] == TABLE_INDEX)
     return np.clip(plain + (lit[:1] - plain[:1]) * bare[..., None], 0, 1)
 
 

@@ -15,7 +15,7 @@ from physplan_sandbox.models.drawing import DrawingNet
 from physplan_sandbox.models.int8_weights import load_packed
 from physplan_sandbox.models.outline import OutlineNet
 from physplan_sandbox.train.contour import learn_contour
-from physplan_sandbox.train.lit import CLIPS, LIT, learn_lit_drawing
+from physplan_sandbox.train.lit import LIT, LIT_CLIPS, learn_lit_drawing
 from physplan_sandbox.train.loop import StepLoss, TrainConfig, train
 from physplan_sandbox.train.video import CONTOUR, DRAWING, OUTLINE, learn_drawing, learn_outline
 
@@ -24,7 +24,7 @@ NETWORKS: dict[str, tuple[Any, TrainConfig, int, Callable[..., StepLoss]]] = {
     "outline": (OutlineNet, OUTLINE, 20_000, learn_outline),
     "contour": (build_contour, CONTOUR, 12_000, learn_contour),
     "drawing": (DrawingNet, DRAWING, 8_000, learn_drawing),
-    "lit-drawing": (DrawingNet, LIT, CLIPS, learn_lit_drawing),
+    "lit-drawing": (DrawingNet, LIT, LIT_CLIPS, learn_lit_drawing),
 }
 
 

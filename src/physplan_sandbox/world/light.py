@@ -19,12 +19,12 @@ from physplan_sandbox.world.sprites import TIMED, Sprite, over_time
 
 Array = NDArray[Any]
 EFFECTS = ("shadow", "reflection", "light")
-RISE = 0.30  # how far up the picture a shadow falls, per unit of height
-SQUASH = 0.75  # length of a mirror image over the object's
-FADE = 14.0  # world units after which a mirror image is a third as strong
-REACH = 22.0  # of a lamp's light, a standard deviation in world units
+SHADOW_RISE = 0.30  # how far up the picture a shadow falls, per unit of height
+MIRROR_LENGTH = 0.75  # length of a mirror image over the object's
+MIRROR_FADE = 14.0  # world units after which a mirror image is a third as strong
+LIGHT_REACH = 22.0  # of a lamp's light, a standard deviation in world units
 WARM = np.array([1.0, 0.86, 0.55], dtype=np.float32)
-TABLE = 1  # its index in a clip's `objects`
+TABLE_INDEX = 1  # its index in a clip's `objects`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ def light_up(
     without: Collection[str] = (),
 ) -> Array:
     """Frames [T, H, W, 3] under `lighting`, less the effects named in `without`."""
-    picture, on_table = plain.copy(), objects == TABLE
+    picture, on_table = plain.copy(), objects == TABLE_INDEX
     casting = [one for one in figures if casts(one.sprite)]
     if "light" not in without:
         for one in figures:
@@ -153,8 +153,9 @@ def foot_line(sprite: Sprite, backdrop: Backdrop) -> float:
 def cast_shadow(one: Figure, backdrop: Backdrop, slant: float) -> Array:
     """[T, H, W] in [0, 1]: the silhouette laid on the table, away from the light."""
     grid = _grid(one)
-    height = (foot_line(one.sprite, backdrop) - grid) / RISE  # of the point whose shadow falls on a row
-    found = _sampled(one.mask.astype(np.float32), rows=foot_line(one.sprite, backdrop) - height,
+    foot = foot_line(one.sprite, backdrop)
+    height = (foot - grid) / SHADOW_RISE  # of the point whose shadow falls on a row
+    found = _sampled(one.mask.astype(np.float32), rows=foot - height,
                      shift=slant * height, valid=height >= 0)  # fmt: skip
     return _soft(found)
 
@@ -162,9 +163,9 @@ def cast_shadow(one: Figure, backdrop: Backdrop, slant: float) -> Array:
 def mirror_image(one: Figure, backdrop: Backdrop) -> tuple[Array, Array]:
     """Its share [T, H, W], 1 at the foot and fading, and its colours [T, H, W, 3]."""
     foot = foot_line(one.sprite, backdrop)
-    height = (_grid(one) - foot) / SQUASH
+    height = (_grid(one) - foot) / MIRROR_LENGTH
     where = {"rows": foot - height, "shift": np.zeros_like(height), "valid": height >= 0}
-    share = _sampled(one.mask.astype(np.float32), **where) * np.exp(-height / FADE)[None, :, None]
+    share = _sampled(one.mask.astype(np.float32), **where) * np.exp(-height / MIRROR_FADE)[None, :, None]
     return share, _sampled(one.colors, **where)
 
 
@@ -176,7 +177,7 @@ def lamp_light(one: Figure) -> Array:
     x = over_time(sprite.x, frames)
     y = over_time(sprite.y, frames) - 0.25 * over_time(sprite.h, frames)
     far = (grid[None, None, :] - x) ** 2 + (grid[None, :, None] - y) ** 2
-    found: Array = np.broadcast_to(on * np.exp(-far / (2 * REACH**2)), (frames, size, size)) * ~one.mask
+    found: Array = np.broadcast_to(on * np.exp(-far / (2 * LIGHT_REACH**2)), (frames, size, size)) * ~one.mask
     return found
 
 

@@ -281,7 +281,7 @@ def _place_distractors(
 ) -> Iterator[tuple[str, tuple[Sprite, str]]]:
     """On the first spots that are not too close; a kind comes twice when all have come.
 
-    Where much is going on (`crowded`), only low things stand in front.
+    In `crowded` scenes only low things stand in front.
     """
     keys = [*kinds, *(f"{kind}2" for kind in kinds)]
     chosen: list[Spot] = []

@@ -17,8 +17,8 @@ from physplan.errors import PhysPlanError
 from physplan.extras import install_command
 from physplan_studio.process import Died, Stopped, Worker
 
-LOOK = 0.3  # seconds between looks at an actor
-START = 60.0  # seconds for an actor to find room
+LOOK_SECONDS = 0.3  # seconds between looks at an actor
+START_SECONDS = 60.0  # seconds for an actor to find room
 
 
 def connect(address: str) -> Any:
@@ -135,7 +135,7 @@ class RayWorker:
                 .remote(str(self._log), sys.path)
             )
             try:
-                self._ray.get(actor.events.remote(), timeout=START)
+                self._ray.get(actor.events.remote(), timeout=START_SECONDS)
             except self._ray.exceptions.GetTimeoutError:
                 self._ray.kill(actor)
                 raise
@@ -146,7 +146,7 @@ class RayWorker:
         self, actor: Any, reference: Any, on_event: Callable[[dict[str, Any]], None] | None
     ) -> dict[str, Any]:
         while True:
-            ready, _ = self._ray.wait([reference], timeout=LOOK)
+            ready, _ = self._ray.wait([reference], timeout=LOOK_SECONDS)
             for event in self._ray.get(actor.events.remote()):
                 if on_event is not None:
                     on_event(event)

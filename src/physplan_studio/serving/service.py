@@ -18,7 +18,7 @@ from physplan_studio.serving.server import VideosServer
 from physplan_studio.serving.videos import Videos
 from physplan_studio.session import StudioSession
 
-RETRIES = 5  # of a job whose worker died
+JOB_RETRIES = 5  # of a job whose worker died
 MOST_WORKERS = 1_000
 
 
@@ -55,7 +55,7 @@ class Service:
         try:
             made = self._made(workers or Workers(), runs.resolve() / OWN / "worker.log", make_worker)
             self.session = StudioSession(
-                runs.resolve(), make_worker=make_worker, video_workers=made, retries=RETRIES
+                runs.resolve(), make_worker=make_worker, video_workers=made, retries=JOB_RETRIES
             )
             self.videos = Videos(self.session, preset=preset)
             self.server = VideosServer((host, port), self.videos, token)

@@ -50,7 +50,7 @@ class Videos:
         self._creating = threading.Lock()
 
     def resume(self) -> list[str]:
-        """Jobs that were under way when the server ended go on."""
+        """Resume the jobs that were under way when the server ended."""
         cut_off = [job.run for job in self.session.jobs() if job.error == INTERRUPTED]
         for run in cut_off:
             self.session.go_on({"run": run})

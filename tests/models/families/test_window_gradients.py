@@ -11,7 +11,7 @@ from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.video.base import FamilyModel
-from physplan.video.checkpointing import Checkpointing
+from physplan.video.gradient_checkpointing import Checkpointing
 from physplan.video.protocol import Conditioning
 from physplan_models.memory import Saved, parameters
 from physplan_testing.tiny_models import NAMES

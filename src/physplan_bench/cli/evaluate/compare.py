@@ -23,8 +23,8 @@ def add_parser(subparsers: Any) -> None:
         examples=EXAMPLES,
         run=run,
     )
-    parser.add_argument("before", type=Path, metavar="A.json")
-    parser.add_argument("after", type=Path, metavar="B.json")
+    parser.add_argument("before", type=Path, metavar="A", help="FILE.json or a page's folder")
+    parser.add_argument("after", type=Path, metavar="B")
     parser.add_argument("--method", metavar="NAME", help="only this method of both results")
     add_output(parser, plot=False, reported=False)
 
@@ -33,20 +33,22 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from physplan_bench.pairs import changes_of, compared_table, match_results
-    from physplan_bench.records import need_records
+    from physplan_bench.records import need_records, result_file
 
+    files = [result_file(path) for path in (args.before, args.after)]
     before, after = (
-        [record.moved(path.absolute().parent, Path.cwd()) for record in need_records(path)]
-        for path in (args.before, args.after)
+        [record.moved(path.absolute().parent, Path.cwd()) for record in need_records(path)] for path in files
     )
     if args.method:
         before, after = ([r for r in group if r.method == args.method] for group in (before, after))
-    records, compared = match_results(before, after, names=(args.before.stem, args.after.stem))
+    same = files[0].stem == files[1].stem  # then their folders tell them apart
+    first, second = (path.absolute().parent.name if same else path.stem for path in files)
+    records, compared = match_results(before, after, names=(first, second))
     if not compared:
         raise PhysPlanError(
             "The two results share no method, scene and seed: give results of the same scenes, or --method."
         )
     result = {"benchmark": "comparison", "compared": [asdict(one) for one in compared]}
-    table = compared_table(compared, f"{args.after.stem} less {args.before.stem}")
+    table = compared_table(compared, f"{second} less {first}")
     args.changes = changes_of(records, compared)
     return emit(args, result, table, records=records)

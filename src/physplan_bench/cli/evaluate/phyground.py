@@ -47,7 +47,12 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="PhyGround's data folder")
     parser.add_argument("--videos", type=Path, metavar="DIR", help="NAME.mp4 of every prompt")
     parser.add_argument("--judge", metavar="JUDGE", help="gemini:MODEL or openai:MODEL[@URL]")
-    parser.add_argument("--template", type=Path, metavar="FILE", help="the benchmark's own wording (YAML)")
+    parser.add_argument(
+        "--template",
+        type=Path,
+        metavar="FILE",
+        help="the benchmark's own wording (its YAML, or all questions as JSON)",
+    )
     parser.add_argument("--frames", type=int, default=16, metavar="N", help="frames shown to the judge (16)")
     parser.add_argument("--humans", action="store_true", help="the published human ratings as rows")
     parser.add_argument(

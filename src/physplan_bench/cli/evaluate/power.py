@@ -65,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
             Row(label=name, cells=(*one.scenes.values(), one.scenes_at_hand, one.detectable))
             for name, one in found.items()
         ),
-        note="At level 0.95, two-sided. Shows now: the difference that the result at hand could show.",
+        note="At level 0.95, two-sided. Shows now: the difference that the result at hand could show; a dash "
+        "where all differences are equal, which says nothing of their spread.",
     )
     return emit(args, {"benchmark": "power", "methods": {n: asdict(o) for n, o in found.items()}}, table)
