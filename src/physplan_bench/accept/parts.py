@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from physplan import machine
-from physplan.pipeline.config import Component
+from physplan.pipeline.config import Component, EditorConfig
 from physplan.presets import WEIGHTS
 from physplan_bench.accept.context import Acceptance
 from physplan_bench.accept.findings import Finding, Level
@@ -17,12 +17,16 @@ def look_at_parts(here: Acceptance) -> Iterator[Finding]:
     seen, preset = here.config.perception, here.config.preset
     for lacking in machine.own_weights(preset):
         yield Finding(name=f"weights {lacking.what}", level="failure", meaning=f"not here: {lacking.fix}")
-    parts = {"segmenter": seen.segmenter, "depth": seen.depth, "encoder": seen.encoder}
+    parts: dict[str, Component | EditorConfig] = {
+        "segmenter": seen.segmenter,
+        "depth": seen.depth,
+        "encoder": seen.encoder,
+    }
     for what, part in {**parts, "editor": here.config.editor}.items():
         yield from _of_part(what, part, preset)
 
 
-def _of_part(what: str, part: Component, preset: str) -> Iterator[Finding]:
+def _of_part(what: str, part: Component | EditorConfig, preset: str) -> Iterator[Finding]:
     for key in (key for key in WEIGHTS if key in part.options):
         name = f"the {what}" if key == "source" else f"the {what}, {key}"
         found = folders(str(part.options[key]))
