@@ -32,6 +32,11 @@ def test_a_plan_is_seen_in_motion_at_once(
     assert Image.open(strip).width > 500
     assert main(["show", str(plan), "--sketch", str(film)]) == 2
     assert "plan with --sketch" in capsys.readouterr().err
+    edited = EventChain.load(plan).with_fraction(1, 0.9)
+    edited.save(plan)
+    assert main([*asked, "--sketch", str(film)]) == 2
+    assert "maybe an edited one" in capsys.readouterr().err
+    assert EventChain.load(plan) == edited
 
 
 def test_a_run_shows_its_sketch_and_its_verdict(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from pathlib import Path
@@ -114,6 +115,7 @@ def _plan(args: argparse.Namespace) -> int:
     except (PhysPlanError, GraphError) as error:
         _keep_unfinished(record, error, output, calls)
         raise
+    _keep_edited(output, chain)
     chain.save(output)
     _unfinished(output).unlink(missing_ok=True)
     _show_chain(chain)
@@ -122,6 +124,20 @@ def _plan(args: argparse.Namespace) -> int:
     _show_cost(calls)
     print(f"The plan is in {output}. Edit it as you like, then: physplan plan --check {output}")
     return 0
+
+
+def _keep_edited(output: Path, chain: EventChain) -> None:
+    """Another plan of the same sentence may have been edited: it is not replaced."""
+    try:
+        old = json.loads(output.read_bytes())
+    except (OSError, ValueError):
+        return
+    new = json.loads(json.dumps(chain.to_json()))
+    if isinstance(old, dict) and old.get("prompt") == new["prompt"] and old.get("events") != new["events"]:
+        raise PhysPlanError(
+            f"{output} holds another plan of this sentence, maybe an edited one: give another -o, or remove "
+            f"it. For its video: physplan generate --image FILE --plan {output}"
+        )
 
 
 def _outputs(args: argparse.Namespace) -> tuple[Path, list[Path]]:
