@@ -114,7 +114,7 @@ def front(out: Path, target: Path, *, width: int = 400) -> None:
 def _cropped(frame: Image.Image, width: int, height: int) -> Image.Image:
     scale = max(width / frame.width, height / frame.height)
     large = frame.resize((round(frame.width * scale), round(frame.height * scale)), Image.Resampling.LANCZOS)
-    left, top = (large.width - width) // 2, (large.height - height) // 2
+    left, top = (large.width - width) // 2, (large.height - height) // 5  # heads are at the top
     return large.crop((left, top, left + width, top + height))
 
 

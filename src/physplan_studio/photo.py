@@ -165,12 +165,15 @@ class PhotoDesk:
 
 def missing() -> str:
     """What the preset `photo` lacks on this machine, as a sentence; empty where it lacks nothing."""
-    from physplan_photo.weights import described, have, missing_sentence
+    from physplan_photo.weights import described, have
 
     if importlib.util.find_spec("onnxruntime") is None:
         return "onnxruntime is not installed: pip install 'physplan[photo]'."
     lacking = [described(name) for name in NEEDED if have(name) is None]
-    return missing_sentence(lacking) if lacking else ""
+    if not lacking:
+        return ""
+    size = sum(file.bytes for file in lacking) / 1e6
+    return f"Weights of the preset photo ({size:.0f} MB) are not on this machine: physplan models get photo"
 
 
 def require() -> None:

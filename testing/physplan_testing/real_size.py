@@ -77,7 +77,8 @@ def _t5_xxl(folder: Path) -> None:
         layers.setdefault(name.partition(".layer.")[0], {})[name] = shape
     for old in folder.glob("*.safetensors"):
         old.unlink()
-    weight_map, drawn = {}, dict[torch.Size, torch.Tensor]()
+    weight_map: dict[str, str] = {}
+    drawn: dict[torch.Size, torch.Tensor] = {}
     for number, inside in enumerate(layers.values(), start=1):
         file = f"model-{number:05}-of-{len(layers):05}.safetensors"
         drawn |= {shape: _drawn(shape) for shape in inside.values() if shape not in drawn}

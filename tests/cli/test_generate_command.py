@@ -184,7 +184,7 @@ def test_a_run_its_dry_run_its_report_and_another_seed(
     folder = Path("runs/ice-an-ice-cube-melting-in-the-sun-tiny-physplan-seed0")
     assert f"The video is {folder / 'video.mp4'} (9 frames" in out
     assert "loading the video model cogvideox-5b, memory about" in err
-    assert "guided sampling: finished" in err
+    assert "sampling: finished" in err
     assert "left" in err
     assert len(server.asked) - asked == 11
     assert generate("--dry-run") == 0

@@ -35,7 +35,7 @@ def test_no_line_is_printed_twice(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == len(set(lines)) == len(EVENTS)
     assert sum("the cup is missing" in line for line in lines) == 1
-    assert "guided sampling: step 1 of 2, 1:01 left" in lines
+    assert "sampling: step 1 of 2, 1:01 left" in lines
 
 
 def test_the_preview_is_named_once_and_words_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:

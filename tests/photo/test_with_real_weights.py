@@ -52,6 +52,14 @@ def test_a_word_a_click_and_a_box_cut_out_the_same_cup_in_milliseconds(coffee: I
         cut_out(coffee, [parse_object("cup:162,15,422,293"), parse_object("mug:160,16,424,290")])
 
 
+def test_what_is_not_in_the_picture_is_said_and_nothing_else_moves(coffee: Image.Image) -> None:
+    need("yolox_nano.onnx", "mobile_sam.pt", "u2netp.onnx")
+    from physplan_photo.cli.given import _main_object
+
+    with pytest.raises(PhysPlanError, match="No 'giraffe' was found"):
+        _main_object("the giraffe walks to the left", coffee, (704, 464))
+
+
 def test_a_click_on_the_sky_is_said_to_be_background() -> None:
     need("mobile_sam.pt")
     from physplan_photo.cutting import cut_out

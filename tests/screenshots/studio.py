@@ -16,7 +16,7 @@ SHOWN = "ice-tray"  # the sample of the pages of one run
 OTHERS = ("drop-crate", "pour-glass")
 LONG = {  # of the run that is under way while its page is taken
     "video.num_inference_steps": 80,
-    "guided_sketch.schedule": {"layout_steps": 20, "guided_steps": 20, "repeats": 2},
+    "guidance.schedule": {"layout_steps": 20, "guided_steps": 20, "repeats": 2},
 }
 
 

@@ -19,7 +19,7 @@ NAMES = {
     "keyframes": "keyframes",
     "evidence": "masks and depth",
     "sketch": "sketch",
-    "latents": "guided sampling",
+    "latents": "sampling",
     "video": "video",
     "verdict": "check",
 }

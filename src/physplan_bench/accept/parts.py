@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from physplan import machine
-from physplan.pipeline.config import Component
-from physplan.presets import WEIGHTS
+from physplan.pipeline.config_loading import load_config
+from physplan.presets import PRESETS, WEIGHTS
 from physplan_bench.accept.context import Acceptance
 from physplan_bench.accept.findings import Finding, Level
 from physplan_bench.accept.weights import whole
@@ -15,17 +16,19 @@ from physplan_bench.accept.weights import whole
 
 def look_at_parts(here: Acceptance) -> Iterator[Finding]:
     seen, preset = here.config.perception, here.config.preset
-    for lacking in machine.own_weights(preset):
+    own_eyes = preset in PRESETS and load_config(preset).perception.segmenter.name == seen.segmenter.name
+    for lacking in machine.own_weights(preset) if own_eyes else ():
         yield Finding(name=f"weights {lacking.what}", level="failure", meaning=f"not here: {lacking.fix}")
-    parts = {"segmenter": seen.segmenter, "depth": seen.depth, "encoder": seen.encoder}
-    for what, part in {**parts, "editor": here.config.editor}.items():
-        yield from _of_part(what, part, preset)
+    named = (("segmenter", seen.segmenter), ("depth", seen.depth), ("encoder", seen.encoder))
+    for what, part in named:
+        yield from _of_part(what, part.options, preset)
+    yield from _of_part("editor", here.config.editor.options, preset)
 
 
-def _of_part(what: str, part: Component, preset: str) -> Iterator[Finding]:
-    for key in (key for key in WEIGHTS if key in part.options):
+def _of_part(what: str, options: Mapping[str, Any], preset: str) -> Iterator[Finding]:
+    for key in (key for key in WEIGHTS if key in options):
         name = f"the {what}" if key == "source" else f"the {what}, {key}"
-        found = folders(str(part.options[key]))
+        found = folders(str(options[key]))
         if not found:
             level: Level = "warning" if what == "editor" else "failure"
             lost = "no keyframe can be drawn here" if what == "editor" else "stages 3 to 5 need them"

@@ -143,7 +143,7 @@ class Arm:
 
     @property
     def has_levels(self) -> bool:
-        """Whether `--levels` repeats it. Ablations, modes and attempts have the editor's own level alone."""
+        """Whether `--levels` repeats it: not ablations, modes, and attempts unless `--methods` names them."""
         if "." in self.runs.name or not self.sees_keyframes or self.method == NO_MOTION:
             return False
         attempts = self.until_it_holds and self.tries > 1

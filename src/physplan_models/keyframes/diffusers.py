@@ -145,12 +145,17 @@ class ChronoEditor(DiffusersEditor):
     """ChronoEdit draws an edit as a video of five frames from the picture to the edited one.
 
     With `enable_temporal_reasoning` it draws `num_frames` on the way for the first
-    `num_temporal_reasoning_steps` steps, and lets go of them.
+    `num_temporal_reasoning_steps` steps, and lets go of them. `way`: how many of them the sketch is made of
+    (`chrono_sketch`); 0: it is made of the keyframes.
     """
 
     pipeline_class = ChronoEditPipeline
     source = "nvidia/ChronoEdit-14B-Diffusers"
     defaults: ClassVar[Mapping[str, Any]] = {"num_inference_steps": 50, "guidance_scale": 5.0}
+
+    def __init__(self, pipeline: DiffusionPipeline, *, way: int = 0, **settings: Any) -> None:
+        super().__init__(pipeline, **settings)
+        self.way_frames = way
 
     def drawn(self, **asked: Any) -> Image.Image:
         return self.way(**asked)[-1]
@@ -159,6 +164,24 @@ class ChronoEditor(DiffusersEditor):
         """All frames that were drawn, the edited picture last."""
         frames: list[Image.Image] = self.pipeline(**asked, output_type="pil").frames[0]
         return frames
+
+    def whole_way(self, request: EditRequest) -> list[Image.Image]:
+        """`way_frames` frames, none of which it lets go, each of the picture's size."""
+        width, height = size_of_area(request.image.size, self.area, 16)
+        kept = {
+            "enable_temporal_reasoning": True,
+            "num_frames": self.way_frames,
+            "num_temporal_reasoning_steps": self.options["num_inference_steps"],
+        }
+        frames = self.way(
+            image=request.image,
+            prompt=request.instruction,
+            width=width,
+            height=height,
+            generator=torch.Generator("cpu").manual_seed(request.seed),
+            **{**self.options, **kept},
+        )
+        return [cut_out(one, (0, 0, 1, 1), request.image.size) for one in frames]
 
 
 class PictureProcessor(Qwen2VLProcessor):  # type: ignore[misc]

@@ -76,9 +76,15 @@ def _in_frame(asked: Asked, picture: tuple[int, int], size: tuple[int, int]) -> 
 
 
 def _main_object(prompt: str, picture: Image.Image, size: tuple[int, int]) -> str | None:
-    """The one thing of the sentence that no detector knows by name is what stands out, as a box."""
+    """The one thing of the sentence that the detector has no name for is what stands out, as a box.
+
+    What it has a name for and does not find is not there: nothing else moves in its place.
+    """
     from physplan.video.fit import fit_picture
     from physplan_photo.cutting import cut_out, main_object
+    from physplan_photo.detector import FILE as DETECTOR
+    from physplan_photo.weights import have
+    from physplan_photo.words import classes_of
 
     names = [name for name in nouns(prompt) if not is_ground(Noun(name))]
     frame, _ = fit_picture(picture, width=size[0], height=size[1])
@@ -90,7 +96,7 @@ def _main_object(prompt: str, picture: Image.Image, size: tuple[int, int]) -> st
             lost.append((name, error))
     if not lost:
         return None
-    if len(lost) > 1 or len(names) > 1:
+    if len(names) > 1 or (classes_of(lost[0][0]) and have(DETECTOR) is not None):
         raise lost[0][1]
     box = main_object(frame, lost[0][0]).box
     return f"{lost[0][0]}:{box.left},{box.top},{box.right},{box.bottom}"

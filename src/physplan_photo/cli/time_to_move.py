@@ -22,8 +22,7 @@ def export_ttm(run: Path, folder: Path) -> Path:
     chain, evidence = layout.load_plan(run), layout.load_evidence(run)
     if folder.exists() and (not folder.is_dir() or any(p.name not in NAMES for p in folder.iterdir())):
         raise PhysPlanError(f"{folder} holds other files: give a new or an empty folder for Time-to-Move.")
-    editor = load_config(run / layout.CONFIG).editor
-    sketch = sketch_by(editor.name, chain, evidence, editor.options)
+    sketch = sketch_by(load_config(run / layout.CONFIG), chain, evidence)
     folder.mkdir(parents=True, exist_ok=True)
     pixels = (evidence.first.image.clamp(0, 1) * 255).round().byte().permute(1, 2, 0).numpy()
     with atomic_path(folder / NAMES[0]) as temporary:

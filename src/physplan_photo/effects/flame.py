@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -25,11 +26,22 @@ class Tongue:
     down: bool = False
 
 
-def draw_flame(canvas: Array, tongue: Tongue, now: float, seed: int, strength: float) -> Array:
+def draw_flames(canvas: Array, tongues: Sequence[Tongue], now: float, seed: int, strength: float) -> Array:
     """Adds light to the canvas; returns its opacity [H, W]."""
     height, width = canvas.shape[:2]
     covered = np.zeros((height, width), np.float32)
-    length = tongue.length * (0.88 + 0.12 * np.sin(23 * now) * np.sin(7.1 * now + seed)) * strength
+    lengths = [
+        _draw(canvas, covered, tongue, now + 0.31 * k, seed + 17 * k, strength)
+        for k, tongue in enumerate(tongues)
+    ]
+    _glow(canvas, tongues, lengths, strength)
+    return covered
+
+
+def _draw(canvas: Array, covered: Array, tongue: Tongue, now: float, seed: int, strength: float) -> float:
+    """One tongue onto both; its length."""
+    height, width = canvas.shape[:2]
+    length = float(tongue.length * (0.88 + 0.12 * np.sin(23 * now) * np.sin(7.1 * now + seed)) * strength)
     reach = 1.8 * tongue.half
     top, bottom = (
         (tongue.y - 0.15 * length, tongue.y + length)
@@ -39,7 +51,7 @@ def draw_flame(canvas: Array, tongue: Tongue, now: float, seed: int, strength: f
     x0, x1 = max(0, int(tongue.x - reach)), min(width, int(tongue.x + reach) + 1)
     y0, y1 = max(0, int(top)), min(height, int(bottom) + 1)
     if x0 >= x1 or y0 >= y1 or length < 2:
-        return covered
+        return length
     ys, xs = np.mgrid[y0:y1, x0:x1].astype(np.float32)
     along = ((ys - tongue.y) if tongue.down else (tongue.y - ys)) / length
     noise = clouds(seed % 1000 + 3, 1.35)
@@ -62,17 +74,20 @@ def draw_flame(canvas: Array, tongue: Tongue, now: float, seed: int, strength: f
     alpha = np.clip(heat * 1.6, 0, 1)
     under = canvas[y0:y1, x0:x1]
     under[:] = under * (1 - 0.85 * alpha[..., None]) + light
-    covered[y0:y1, x0:x1] = alpha
-    _glow(canvas, tongue, length, strength)
-    return covered
+    seen = covered[y0:y1, x0:x1]
+    np.maximum(seen, alpha, out=seen)
+    return length
 
 
-def _glow(canvas: Array, tongue: Tongue, length: float, strength: float) -> None:
+def _glow(canvas: Array, tongues: Sequence[Tongue], lengths: Sequence[float], strength: float) -> None:
     """Warm light on what is around, from a small copy of the picture."""
     height, width = canvas.shape[:2]
     small = (max(2, width // 8), max(2, height // 8))
     ys, xs = np.mgrid[0 : small[1], 0 : small[0]].astype(np.float32) * 8
-    y = tongue.y + (0.35 if tongue.down else -0.35) * length
-    away = ((xs - tongue.x) ** 2 + (ys - y) ** 2) / (1.1 * max(length, tongue.half)) ** 2
-    warm = cv2.resize(0.1 * strength * np.exp(-1.6 * away), (width, height))
-    canvas += warm[..., None] * np.array([1.0, 0.55, 0.2], np.float32) * (0.25 + canvas)
+    warm = np.zeros_like(xs)
+    for tongue, length in zip(tongues, lengths, strict=True):
+        y = tongue.y + (0.35 if tongue.down else -0.35) * length
+        away = ((xs - tongue.x) ** 2 + (ys - y) ** 2) / (1.1 * max(length, tongue.half)) ** 2
+        warm += 0.1 * strength * np.exp(-1.6 * away)
+    light = cv2.resize(warm, (width, height))[..., None] * np.array([1.0, 0.55, 0.2], np.float32)
+    canvas += light * (0.25 + canvas)

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from physplan_photo.effects.flame import Tongue, draw_flame
+from physplan_photo.effects.flame import Tongue, draw_flames
 from physplan_photo.effects.liquid import draw_drops, draw_liquid, draw_sparks, puddle_shape
 from physplan_photo.effects.noise import Array
 from physplan_photo.effects.puffs import DUST, EXHAUST, SMOKE, draw_puffs, tinted
@@ -82,18 +82,17 @@ class Emitter:
             tongue = Tongue(
                 x=middle, y=bottom, half=0.62 * half, length=max(4.2 * half, 0.17 * len(canvas)), down=True
             )
-            return np.maximum(smoke, draw_flame(canvas, tongue, now, self.seed, strength))
-        covered = np.zeros(canvas.shape[:2], np.float32)
+            return np.maximum(smoke, draw_flames(canvas, [tongue], now, self.seed, strength))
         wide, tall = right - left, bottom - top
         young = 0.3 + 0.7 * min(1.0, strength)  # a fire begins narrow as well as low
-        for k, (across, down, size) in enumerate(self._hearths):
-            tongue = Tongue(
+        tongues = [
+            Tongue(
                 x=left + across * wide, y=top + down * tall, half=0.42 * size * min(wide, tall) * young,
                 length=size * min(1.15 * tall, 1.6 * wide),
-            )  # fmt: skip
-            own = draw_flame(canvas, tongue, now + 0.31 * k, self.seed + 17 * k, strength)
-            covered = np.maximum(covered, own)
-        return covered
+            )
+            for across, down, size in self._hearths
+        ]  # fmt: skip
+        return draw_flames(canvas, tongues, now, self.seed, strength)
 
     @cached_property
     def _hearths(self) -> tuple[tuple[float, float, float], ...]:

@@ -12,7 +12,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 TILE_SIDE = 256
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)  # a large fire has some thirty
 def clouds(seed: int, slope: float = 1.6) -> Array:
     """[256, 256] in [0, 1], tiling: white noise with a spectrum that falls with the power `slope`."""
     random = np.random.default_rng(seed)

@@ -206,7 +206,7 @@ export async function compose(studio, query, failed) {
   read();
   cast();
   if (!failed) notice("");
-  const lacks = about.photo.ready ? null : h("p", { class: "soft small", text: `Photographs can be moved here once their weights are: ${about.photo.missing}` });
+  const lacks = about.photo.ready ? null : h("p", { class: "soft small", text: `Photographs cannot be moved yet. ${about.photo.missing}` });
   const node = h("div", { class: "compose" },
     h("section", { class: "card pictures" }, h("h2", { text: photos ? "1. Your photograph" : "1. The picture" }), drop, lacks, place,
       h("details", { class: "examples", open: !photos }, count, samples)),

@@ -185,7 +185,15 @@ def test_an_unknown_preset_is_answered_with_the_nearest() -> None:
     with pytest.raises(PhysPlanError, match="Did you mean 'cogvideox-5b'"):
         published_model("cogvideo-5b")
     not_pinned = {name for name, preset in PUBLISHED.items() if len(preset.revision) != 40}
-    known = {"ltx-0.9.5", "wan2.1-vace-1.3b", "wan2.2-vace-a14b", "ltx-2", "ltx-2.3", "hunyuan-1.5", "cosmos3-nano"}
+    known = {
+        "ltx-0.9.5",
+        "wan2.1-vace-1.3b",
+        "wan2.2-vace-a14b",
+        "ltx-2",
+        "ltx-2.3",
+        "hunyuan-1.5",
+        "cosmos3-nano",
+    }
     assert not_pinned <= known, "docs/video.md names those"
 
 

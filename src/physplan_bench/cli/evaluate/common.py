@@ -132,6 +132,31 @@ def add_generation(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_scenes(
+    parser: argparse.ArgumentParser, *, scenes: int, first: int, what: str = "number of scenes"
+) -> None:
+    """Of a study in the sandbox: its scenes, changes of the preset, scale and output."""
+    parser.add_argument("--scenes", type=int, default=scenes, metavar="N", help=f"{what} (default {scenes})")
+    parser.add_argument("--split", default="test", choices=("test", "validation", "train"))
+    parser.add_argument(
+        "--first", type=int, default=first, metavar="N", help=f"the first scene (default {first})"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="FIELD=VALUE", help="of the sandbox preset"
+    )
+    add_engine(parser)
+    add_output(parser, plot=False, reported=False)
+    parser.set_defaults(label="")
+
+
+def measure_scenes(args: argparse.Namespace, study: Any, **fields: Any) -> int:
+    """`study` is the class of a study in the sandbox."""
+    from physplan.pipeline.config_loading import read_assignments
+
+    scenes = {name: getattr(args, name) for name in ("scenes", "split", "first")}
+    return measure(args, study.of_preset(read_assignments(args.set), **scenes, **fields))
+
+
 def run_generation(
     args: argparse.Namespace,
     wanted: Sequence[Wanted],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from physplan_bench.cli.evaluate.common import add_engine, add_output, make_parser, measure
+from physplan_bench.cli.evaluate.common import add_scenes, make_parser, measure_scenes
 
 EXAMPLES = """\
   physplan evaluate light --scenes 4
@@ -22,9 +22,6 @@ def add_parser(subparsers: Any) -> None:
         examples=EXAMPLES,
         run=run,
     )
-    parser.add_argument("--scenes", type=int, default=40, metavar="N", help="number of scenes (default 40)")
-    parser.add_argument("--split", default="test", choices=("test", "validation", "train"))
-    parser.add_argument("--first", type=int, default=2100, metavar="N", help="the first scene (default 2100)")
     parser.add_argument(
         "--methods",
         nargs="+",
@@ -32,23 +29,10 @@ def add_parser(subparsers: Any) -> None:
         help="truth, or a method (default: truth storyboard sketch); :lit behind it takes a drawing network"
         " fine-tuned on lit clips, which `python -m physplan_sandbox.train lit-drawing` makes",
     )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="FIELD=VALUE", help="of the sandbox preset"
-    )
-    add_engine(parser)
-    add_output(parser, plot=False, reported=False)
-    parser.set_defaults(label="")
+    add_scenes(parser, scenes=40, first=2100)
 
 
 def run(args: argparse.Namespace) -> int:
-    from physplan.pipeline.config_loading import read_assignments
     from physplan_bench.sandbox.light_study import ARMS, LightStudy
 
-    study = LightStudy.of_preset(
-        read_assignments(args.set),
-        scenes=args.scenes,
-        split=args.split,
-        first=args.first,
-        arms=tuple(args.methods or ARMS),
-    )
-    return measure(args, study)
+    return measure_scenes(args, LightStudy, arms=tuple(args.methods or ARMS))

@@ -119,7 +119,8 @@ def read_arms(args: argparse.Namespace) -> tuple[Arm, ...]:
     found += arms.MODE_ARMS if args.modes else ()
     found += arms.ABLATION_ARMS if args.ablations else ()
     if args.levels:
-        leveled = dict.fromkeys(arm.name for arm in found if arm.has_levels)
+        named = [arm.name for arm in arms.arms(*args.methods or ()) if arm.tries > 1 and arm.sees_keyframes]
+        leveled = dict.fromkeys(arm.name for arm in found if arm.has_levels or arm.name in named)
         if not leveled:
             raise PhysPlanError(
                 "--levels needs a method that sees keyframes among --methods, say guided_sketch."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from physplan_bench.cli.evaluate.common import add_engine, add_output, make_parser, measure
+from physplan_bench.cli.evaluate.common import add_scenes, make_parser, measure_scenes
 
 TERMS = ("position", "extent", "appearance", "count", "depth")
 EXAMPLES = """\
@@ -23,31 +23,14 @@ def add_parser(subparsers: Any) -> None:
         examples=EXAMPLES,
         run=run,
     )
-    parser.add_argument("--scenes", type=int, default=20, metavar="N", help="for each term (default 20)")
     parser.add_argument("--terms", nargs="+", default=TERMS, choices=TERMS, help="default: all five")
     parser.add_argument(
         "--diagonal", action="store_true", help="leave out the term of the spoilt property only: faster"
     )
-    parser.add_argument("--split", default="test", choices=("test", "validation", "train"))
-    parser.add_argument("--first", type=int, default=1900, metavar="N", help="the first scene (default 1900)")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="FIELD=VALUE", help="of the sandbox preset"
-    )
-    add_engine(parser)
-    add_output(parser, plot=False, reported=False)
-    parser.set_defaults(label="")
+    add_scenes(parser, scenes=20, first=1900, what="for each term")
 
 
 def run(args: argparse.Namespace) -> int:
-    from physplan.pipeline.config_loading import read_assignments
     from physplan_bench.sandbox.wrong_sketch_study import WrongSketchStudy
 
-    study = WrongSketchStudy.of_preset(
-        read_assignments(args.set),
-        scenes=args.scenes,
-        split=args.split,
-        first=args.first,
-        terms=tuple(args.terms),
-        diagonal=args.diagonal,
-    )
-    return measure(args, study)
+    return measure_scenes(args, WrongSketchStudy, terms=tuple(args.terms), diagonal=args.diagonal)
