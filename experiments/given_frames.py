@@ -33,7 +33,7 @@ from physplan.pipeline.sampling import unguided_clocks
 from physplan.sketch import make_sketch
 from physplan.sketch.start import sketch_start
 from physplan.video.keyframe_conditioning import GivenFrame, touched
-from physplan.video.protocol import Conditioning, VideoModel
+from physplan.video.protocol import Conditioning, VideoModel, VideoRequest
 from physplan_bench.sandbox.scenes import Setting
 from physplan_models.loading import LoadOptions, load_video_model
 from physplan_sandbox.world.phenomena import scene
@@ -127,13 +127,15 @@ def measure_given(name: str, rounds: int, steps: int = 50) -> None:
             wanted["in part"] = [in_part(one, share, size["height"] // TINY_CELL) for one in keyframes]
         prepared = {
             row: model.prepare(
-                image=picture,
-                keyframes=frames,
-                prompt="a ball rolls",
-                num_inference_steps=steps,
-                guidance_scale=3.0,
-                generator=torch.Generator().manual_seed(0),
-                **size,
+                VideoRequest(
+                    image=picture,
+                    keyframes=frames,
+                    prompt="a ball rolls",
+                    num_inference_steps=steps,
+                    guidance_scale=3.0,
+                    generator=torch.Generator().manual_seed(0),
+                    **size,
+                )
             )
             for row, frames in wanted.items()
         }

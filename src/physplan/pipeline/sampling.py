@@ -27,7 +27,7 @@ from physplan.video.checkpoint import Checkpoint
 from physplan.video.clocks import Clocks
 from physplan.video.frames import FrameLayout
 from physplan.video.keyframe_conditioning import GivenFrame, settle
-from physplan.video.protocol import Conditioning, VideoModel, led_by_plan
+from physplan.video.protocol import Conditioning, VideoModel, VideoRequest, led_by_plan
 from physplan.video.sampling import sample
 
 
@@ -197,19 +197,21 @@ def prepare(
     """A run with the settings of a config that has its defaults."""
     clip, sampling = video.clip, video.sampling
     return model.prepare(
-        image=image,
-        prompt=prompt,
-        negative_prompt=video.negative_prompt,
-        height=clip.height,
-        width=clip.width,
-        num_frames=clip.num_frames,
-        num_inference_steps=sampling.num_inference_steps,
-        guidance_scale=sampling.guidance_scale,
-        use_dynamic_cfg=sampling.use_dynamic_cfg,
-        eta=sampling.eta,
-        fps=clip.fps,
-        generator=generator,
-        keyframes=keyframes,
+        VideoRequest(
+            image=image,
+            prompt=prompt,
+            negative_prompt=video.negative_prompt,
+            height=clip.height,
+            width=clip.width,
+            num_frames=clip.num_frames,
+            num_inference_steps=sampling.num_inference_steps,
+            guidance_scale=sampling.guidance_scale,
+            use_dynamic_cfg=sampling.use_dynamic_cfg,
+            eta=sampling.eta,
+            fps=clip.fps,
+            generator=generator,
+            keyframes=keyframes,
+        )
     )
 
 

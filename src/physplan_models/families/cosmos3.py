@@ -119,7 +119,7 @@ class Cosmos3(FamilyModel):
 
     def condition(self, run: Request) -> Conditioning:
         scheduler, device = self.pipe.scheduler, self.device
-        scheduler.set_timesteps(run.num_steps, **self._own_sigmas(run.num_steps))
+        scheduler.set_timesteps(run.num_inference_steps, **self._own_sigmas(run.num_inference_steps))
         given = self._given(run).to(device)
         layout = run.layout
         shape = (1, given.shape[1], layout.num_latents, *given.shape[-2:])

@@ -144,7 +144,7 @@ class Hunyuan15(FamilyModel):
     def condition(self, run: Request) -> Conditioning:
         encoded = {name: value.to(self.device, self.dtype) for name, value in self.encode(run).items()}
         seen, told = encoded["seen"], [without_padding(encoded, row) for row in range(run.branches)]
-        self.pipe.scheduler.set_timesteps(sigmas=np.linspace(1.0, 0.0, run.num_steps + 1)[:-1])
+        self.pipe.scheduler.set_timesteps(sigmas=np.linspace(1.0, 0.0, run.num_inference_steps + 1)[:-1])
         size = run.height // self.codec.spatial_ratio, run.width // self.codec.spatial_ratio
         shape = (1, self.codec.channels, run.layout.num_latents, *size)
         drawn = torch.randn(shape, generator=run.generator, dtype=self.dtype).to(self.device)

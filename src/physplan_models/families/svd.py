@@ -83,7 +83,7 @@ class SVD(FamilyModel):
         pixels = pixels + self.augmentation * torch.randn(pixels.shape, generator=run.generator)
         picture = self.codec.encode_image(pixels.to(self.device), run.generator).to(self.device, self.dtype)
         drawn = run.draw_by_frame(picture)
-        self.pipe.scheduler.set_timesteps(run.num_steps)
+        self.pipe.scheduler.set_timesteps(run.num_inference_steps)
         times = [(run.fps or 7) - 1, self.motion_bucket, self.augmentation]  # it was trained on fps - 1
         growing = (
             torch.linspace(1.0, run.guidance_scale, run.layout.num_frames)
@@ -94,7 +94,7 @@ class SVD(FamilyModel):
             latents=(drawn * self.pipe.scheduler.init_noise_sigma).to(self.device, torch.float32),
             noise=EDM.from_scheduler(self.pipe.scheduler),
             timesteps=self.pipe.scheduler.timesteps,
-            guidance=[growing] * run.num_steps,
+            guidance=[growing] * run.num_inference_steps,
             inputs={
                 "seen": seen,
                 "picture": run.rows(torch.zeros_like(picture), picture),

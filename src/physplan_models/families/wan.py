@@ -132,7 +132,7 @@ class Wan(FamilyModel):
         encoded = {
             name: None if v is None else v.to(self.device, self.dtype) for name, v in self.encode(run).items()
         }
-        self.pipe.scheduler.set_timesteps(run.num_steps)
+        self.pipe.scheduler.set_timesteps(run.num_inference_steps)
         latents, condition, *_ = self.pipe.prepare_latents(
             run.pixels(self.pipe.video_processor).to(self.device, torch.float32),
             batch_size=1,

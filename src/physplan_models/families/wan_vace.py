@@ -48,7 +48,7 @@ class WanVACE(FamilyModel):
 
     def condition(self, run: Request) -> Conditioning:
         text = self.encode(run)["text"].to(self.device, self.dtype)
-        self.pipe.scheduler.set_timesteps(run.num_steps)
+        self.pipe.scheduler.set_timesteps(run.num_inference_steps)
         given = self._given(run)
         drawn = self.pipe.prepare_latents(
             1,
