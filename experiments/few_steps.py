@@ -17,10 +17,10 @@ import numpy as np
 import torch
 
 from experiments.sketch_start import sampled
+from physplan.guidance import Guide
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.sampling import Guide
 from physplan_bench.sandbox.measure import bystanders
 from physplan_bench.sandbox.scenes import Setting
 from physplan_sandbox.outcome import judge

@@ -18,10 +18,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from physplan.guidance import Guide
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.sampling import Guide, make_latents
+from physplan.pipeline.sampling import SamplingRequest, make_latents
 from physplan_bench.sandbox.measure import bystanders
 from physplan_bench.sandbox.scenes import Setting
 from physplan_sandbox.outcome import judge
@@ -134,7 +135,16 @@ def sampled(
 ) -> tuple[Tensor, Mapping[str, Any], float]:
     """Frames, the record of the guidance, and CPU seconds of sampling and decoding, the sketch among them."""
     begun = time.process_time()
-    made = make_latents(config, here.backends, here.picture, here.scene.prompt, seed=seed, guided_by=guide)
+    made = make_latents(
+        SamplingRequest(
+            config=config,
+            backends=here.backends,
+            frame=here.picture,
+            prompt=here.scene.prompt,
+            seed=seed,
+            guided_by=guide,
+        )
+    )
     with torch.no_grad():
         frames = here.backends.video.decode(made.latents, made.layout)
     return frames, made.losses, time.process_time() - begun

@@ -25,6 +25,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from experiments.sketch_start import sampled
+from physplan.guidance import Guide
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.gradients.direction import direction
 from physplan.guidance.objective import build_objective
@@ -32,7 +33,7 @@ from physplan.guidance.previews import anchors_of
 from physplan.guidance.repeat import anchor_windows
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.sampling import Guide, prepare
+from physplan.pipeline.sampling import prepare
 from physplan_bench.sandbox.measure import bystanders
 from physplan_bench.sandbox.scenes import Setting
 from physplan_models.tiny_decoder import Memory, TinyDecoder

@@ -10,7 +10,7 @@ from tests.scenes import MELTING_FIRST, MELTING_KEYFRAMES, ColourSegmenter, melt
 from torch import Tensor
 
 from physplan.graph import EventChain
-from physplan.guidance import PAPER, MeasureConfig, Schedule, guide
+from physplan.guidance import PAPER, Guide, MeasureConfig, Schedule, guide
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.paper import regions
 from physplan.guidance.paper.algorithm import algorithm1
@@ -95,7 +95,13 @@ def both_ways(
     reference = algorithm1(
         model, conditioning, chain, evidence, generator=generator(), constants=SHORT, **looks
     )
-    made = guide(model, conditioning, chain, evidence, generator=generator(), config=settings(SHORT), **looks)
+    made = guide(
+        model,
+        conditioning,
+        Guide(chain=chain, evidence=evidence, config=settings(SHORT)),
+        generator=generator(),
+        **looks,
+    )
     assert sum(term.gradient_norm is not None for step in made.steps for term in step.terms) >= 6
     return reference, made.latents
 

@@ -10,10 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from physplan.guidance import Guide
 from physplan.guidance.schedule import Schedule
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.sampling import Guide, make_latents
+from physplan.pipeline.sampling import SamplingRequest, make_latents
 from physplan.video.protocol import Conditioning
 from physplan_bench.sandbox.arms import Arm
 from physplan_bench.sandbox.making import make_sketch_of
@@ -48,12 +49,14 @@ def test_a_video_that_a_plan_leads_has_no_drawn_outcome(led_by: str, monkeypatch
         guided_by = Guide(chain=chain, evidence=evidence, config=config)
     with torch.no_grad(), pytest.raises(Stopped):
         make_latents(
-            here.config,
-            here.backends,
-            here.picture,
-            here.scene.prompt,
-            seed=0,
-            guided_by=guided_by,
-            sketch=sketch,
+            SamplingRequest(
+                config=here.config,
+                backends=here.backends,
+                frame=here.picture,
+                prompt=here.scene.prompt,
+                seed=0,
+                guided_by=guided_by,
+                sketch=sketch,
+            )
         )
     assert bool(codes[0].any()) == (led_by == "nothing")

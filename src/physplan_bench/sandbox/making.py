@@ -12,8 +12,9 @@ from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.graph.happening import words_for_video
+from physplan.guidance import Guide
 from physplan.methods.base import BASE
-from physplan.pipeline.sampling import Guide, make_latents
+from physplan.pipeline.sampling import SamplingRequest, make_latents
 from physplan.sketch import Sketch, make_sketch
 from physplan.verify import Perception, Verdict, verify_video
 from physplan_bench.sandbox.arms import BEST_OF_N, NO_MOTION, TRUTH, WHOLE, Arm
@@ -52,13 +53,17 @@ def make_video(here: Setting, arm: Arm, *, seed: int) -> Video:
         chain, evidence = here.drawn(arm.level, arm.plan)
         guided_by = Guide(chain=chain, evidence=evidence, config=arm.guidance(here.config))
     sampled = make_latents(
-        here.config,
-        here.backends,
-        here.picture,
-        words_for_video(here.scene.prompt, followed, here.config.video.prompt, here.config.video.words),
-        seed=seed,
-        guided_by=guided_by,
-        sketch=sketch,
+        SamplingRequest(
+            config=here.config,
+            backends=here.backends,
+            frame=here.picture,
+            prompt=words_for_video(
+                here.scene.prompt, followed, here.config.video.prompt, here.config.video.words
+            ),
+            seed=seed,
+            guided_by=guided_by,
+            sketch=sketch,
+        )
     )
     with torch.no_grad():
         return to_bytes(here.backends.video.decode(sampled.latents, sampled.layout))

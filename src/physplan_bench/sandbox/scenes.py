@@ -17,7 +17,7 @@ from PIL import Image
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.guidance.paper.selection import select_terms
-from physplan.keyframes import Keyframe, KeyframeEditor
+from physplan.keyframes import Keyframe, KeyframeEditor, RenderOptions
 from physplan.perception import Evidence
 from physplan.pipeline import stages
 from physplan.pipeline.backends import Backends
@@ -124,7 +124,12 @@ class Setting:
         chain, _ = self.drawn(level, kind)
         config = replace(self.config, editor=replace(self.config.editor, seed=self.config.editor.seed + seed))
         again = stages.make_keyframes(
-            config, self.backends, self.picture, chain, editor=self._editor(level), only=list(events)
+            config,
+            self.backends,
+            self.picture,
+            chain,
+            editor=self._editor(level),
+            options=RenderOptions(only=list(events)),
         )
         keyframes = list(self._keyframes[kind, level])
         for one in again.keyframes:

@@ -12,7 +12,7 @@ from PIL import Image
 
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
-from physplan.keyframes import Keyframe
+from physplan.keyframes import Keyframe, RenderOptions
 from physplan.methods import Method
 from physplan.pipeline.attempts import Tried, another_seed
 from physplan.pipeline.backends import Backends
@@ -162,8 +162,7 @@ def _drawn(run: Run, best: Run, chain: EventChain, *, seed: int, only: Sequence[
         best.frame,
         chain,
         calls=run.calls,
-        store=run.folder / layout.DRAWINGS,
-        only=only,
+        options=RenderOptions(store=run.folder / layout.DRAWINGS, only=only),
     )
 
 
