@@ -37,10 +37,10 @@ from physplan.pipeline.config_loading import load_config, override, read_assignm
 from physplan.pipeline.consent import refuse_consent
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import Tell, say_nothing
+from physplan.pipeline.latents_stage import SamplingRequest, make_latents
 from physplan.pipeline.origins import origin_with, write_told
 from physplan.pipeline.planning import make_plan, renew_plan
 from physplan.pipeline.run import Run, RunRequest, prepare_run
-from physplan.pipeline.sampling import SamplingRequest, make_latents
 from physplan.reasoning.recheck import read_edited
 from physplan.runs import RunFolder
 from physplan.sketch import make_sketch

@@ -18,8 +18,8 @@ from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.pipeline import Result, RunEvent
 from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.latents_stage import SamplingRequest
 from physplan.pipeline.run import Run
-from physplan.pipeline.sampling import SamplingRequest
 from physplan.runs import layout
 from physplan.runs.records import StageRecord
 from physplan.verify import Checked, NotChecked, Verdict

@@ -14,11 +14,11 @@ from physplan.guidance import Guide
 from physplan.guidance.schedule import Schedule
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.sampling import SamplingRequest, make_latents
+from physplan.pipeline.latents_stage import SamplingRequest, make_latents
 from physplan.video.protocol import Conditioning
 from physplan_bench.sandbox.arms import Arm
 from physplan_bench.sandbox.making import make_sketch_of
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_sandbox.world.phenomena import scene
 
 
@@ -31,7 +31,9 @@ SETTINGS: Mapping[str, Any] = {"sketch.weak": 0.1, "sketch.strong": 0.2}
 
 @pytest.mark.parametrize("led_by", ["nothing", "sketch", "guidance", "guidance without repeats"])
 def test_a_video_that_a_plan_leads_has_no_drawn_outcome(led_by: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = Setting(scene=scene("validation", 560), config=with_defaults(load_config("sandbox", SETTINGS)))
+    here = PreparedScene(
+        scene=scene("validation", 560), config=with_defaults(load_config("sandbox", SETTINGS))
+    )
     codes: list[Tensor] = []
 
     def first_step(latents: Tensor, n: int, conditioning: Conditioning, **options: Any) -> Tensor:

@@ -27,10 +27,10 @@ from physplan.pipeline.checking import check_video
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.forecast import memory_needed
 from physplan.pipeline.keyframe_places import frames_to_give
+from physplan.pipeline.latents_stage import SamplingRequest, make_latents
 from physplan.pipeline.origins import origin_of, write_told
 from physplan.pipeline.planning import make_plan, renew_plan
 from physplan.pipeline.run import Run, recorded_identity
-from physplan.pipeline.sampling import SamplingRequest, make_latents
 from physplan.pipeline.stage_keys import digest, former_keys, stage_key
 from physplan.pipeline.words import words_of
 from physplan.reasoning import PlanRecord, Step

@@ -21,7 +21,7 @@ from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import provenance
 from physplan_bench.sandbox.arms import Arm
-from physplan_bench.sandbox.light import EffectCount, LitSetting, LitWeights, count_effects
+from physplan_bench.sandbox.light import EffectCount, LitScene, TunedLitScene, count_effects
 from physplan_bench.sandbox.making import make_video
 from physplan_bench.sandbox.scenes import check_honoured, weights_digest
 from physplan_bench.tables import Column, Row, Table
@@ -74,7 +74,7 @@ class LightStudy:
 
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
             name = case.identity["arm"]
-            made = LitWeights if name.endswith(LIT) else LitSetting
+            made = TunedLitScene if name.endswith(LIT) else LitScene
             here = made(scene=scene(split, case.identity["scene"]), config=config)
             try:
                 here.drawn(1)  # planned and drawn from the lit picture

@@ -56,7 +56,7 @@ def check_honoured(config: Config) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Setting:
+class PreparedScene:
     """One scene of a split with what does not depend on the method, made when first asked for."""
 
     scene: Scene
@@ -119,7 +119,7 @@ class Setting:
         self.drawn(level, kind)
         return {one.event + 1: one.check.problems for one in self._keyframes[kind, level]}
 
-    def redrawn(self, level: int, kind: PlanKind, events: Sequence[int], *, seed: int) -> Setting:
+    def redrawn(self, level: int, kind: PlanKind, events: Sequence[int], *, seed: int) -> PreparedScene:
         """The same with these keyframes (events from 0) drawn with another seed, where that is no worse."""
         chain, _ = self.drawn(level, kind)
         config = replace(self.config, editor=replace(self.config.editor, seed=self.config.editor.seed + seed))
@@ -142,11 +142,11 @@ class Setting:
             _keyframes={**self._keyframes, key: tuple(keyframes)},
         )
 
-    def with_config(self, config: Config) -> Setting:
+    def with_config(self, config: Config) -> PreparedScene:
         """The same scene, drawings and loaded models under other settings of the sampling."""
         return self._with(config=config)
 
-    def _with(self, **changes: Any) -> Setting:
+    def _with(self, **changes: Any) -> PreparedScene:
         """What is made or loaded already is kept."""
         other = replace(self, loaded=self.backends, **changes)
         other.__dict__.update({name: getattr(self, name) for name in ("truth", "picture", "chain")})

@@ -25,7 +25,7 @@ from physplan_bench.benchmark import Results
 from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import provenance
-from physplan_bench.sandbox.scenes import Setting, check_honoured, weights_digest
+from physplan_bench.sandbox.scenes import PreparedScene, check_honoured, weights_digest
 from physplan_bench.tables import Column, Row, Table
 from physplan_sandbox.world.phenomena import scene
 
@@ -86,7 +86,7 @@ class TermStudy:
         config, split, terms = self.config, self.split, self.measure
 
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
-            here = Setting(scene=scene(split, case.identity["scene"]), config=config)
+            here = PreparedScene(scene=scene(split, case.identity["scene"]), config=config)
             chain, evidence = here.drawn(case.identity["level"])
             return {kind: at_frames(here, chain, seen, terms) for kind, seen in each_kind(chain, evidence)}
 
@@ -138,7 +138,7 @@ def each_kind(chain: EventChain, evidence: Evidence) -> Iterator[tuple[str, Evid
 
 @torch.no_grad()
 def at_frames(
-    here: Setting, chain: EventChain, evidence: Evidence, config: MeasureConfig
+    here: PreparedScene, chain: EventChain, evidence: Evidence, config: MeasureConfig
 ) -> dict[str, Shares]:
     """Per frame and term, how many are unsatisfied and how many were measured."""
     clip = torch.from_numpy(here.truth.frames).permute(0, 3, 1, 2) / 255

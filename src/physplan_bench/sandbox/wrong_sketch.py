@@ -25,14 +25,14 @@ from physplan.guidance.schedule import Schedule
 from physplan.perception import Evidence, KeyframeEvidence
 from physplan.pictures import to_picture
 from physplan.pipeline import stages
-from physplan.pipeline.sampling import SamplingRequest, make_latents
+from physplan.pipeline.latents_stage import SamplingRequest, make_latents
 from physplan.sketch import Sketch, make_sketch
 from physplan.sketch.cuts import overlap, rigid_shift
 from physplan.sketch.pixels import fill, grow
 from physplan.sketch.scene import changes
 from physplan.sketch.whole import shifted
 from physplan.verify.fragments import HIDDEN_BY
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 
 FAR, SMALL, APART = 0.12, 0.6, 0.25  # of the side; of the size; of the side between two copies
 LEAST, MOST = 0.005, 0.12  # share of the picture that the object covers
@@ -254,7 +254,7 @@ def with_copy(
 
 
 def measure_task(
-    here: Setting, task: Task, config: GuidanceConfig, arms: Sequence[str] = ARMS
+    here: PreparedScene, task: Task, config: GuidanceConfig, arms: Sequence[str] = ARMS
 ) -> dict[str, float | None]:
     """The error of the wrong sketch itself, and, where it has one, of the video of every arm."""
     chain, right = here.drawn(0)

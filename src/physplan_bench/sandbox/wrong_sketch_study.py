@@ -23,7 +23,7 @@ from physplan_bench.bootstrap import clopper_pearson
 from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import provenance
-from physplan_bench.sandbox.scenes import Setting, check_honoured, weights_digest
+from physplan_bench.sandbox.scenes import PreparedScene, check_honoured, weights_digest
 from physplan_bench.sandbox.wrong_sketch import ARMS, WITHOUT, WRONG, find_task, measure_task, mended, spoilt
 from physplan_bench.tables import Column, Row, Table, format_cell
 from physplan_sandbox.truth import true_chain
@@ -98,7 +98,7 @@ class WrongSketchStudy:
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
             about = case.identity
             shown = scene(split, about["scene"], phenomenon=about["phenomenon"], variant=about["variant"])
-            here = Setting(scene=shown, config=config)
+            here = PreparedScene(scene=shown, config=config)
             task = find_task(*here.drawn(0), about["term"])
             if task is None:
                 return {"errors": None}

@@ -17,9 +17,9 @@ from physplan.methods import Method
 from physplan.pipeline.attempts import Tried, another_seed
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config
+from physplan.pipeline.latents_stage import unguided_clocks
 from physplan.pipeline.planning import make_plan
 from physplan.pipeline.run import Run, picture_digest, plan_digest
-from physplan.pipeline.sampling import unguided_clocks
 from physplan.pipeline.stages import Drawn, make_keyframes
 from physplan.reasoning.protocol import Feedback, Reasoner
 from physplan.reasoning.registry import REASONERS

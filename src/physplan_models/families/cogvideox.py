@@ -66,7 +66,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeText:
     return encode_text
 
 
-def blank_words(pipe: Any) -> EncodeText:
+def meta_words(pipe: Any) -> EncodeText:
     config = pipe.transformer.config
 
     def encode_text(prompts: list[str]) -> Tensor:
@@ -180,5 +180,5 @@ FAMILY = Family(
     scheduler_settings={"prediction_type": "v_prediction"},
     model=CogVideoX.from_pipeline,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
 )

@@ -87,7 +87,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
     return encode
 
 
-def blank_words(pipe: Any) -> EncodeWords:
+def meta_words(pipe: Any) -> EncodeWords:
     return lambda run: {"ids": [[0] * TEXT_TOKENS] * run.branches}
 
 
@@ -199,7 +199,7 @@ FAMILY = Family(
     read_scheduler=read_scheduler,
     model=Cosmos3,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
     codec_checkpointing=WanCheckpointing,
     codec_dtype=torch.float32,
     settings=("use_native_flow_schedule",),

@@ -70,7 +70,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
     return encode
 
 
-def blank_words(pipe: Any) -> EncodeWords:
+def meta_words(pipe: Any) -> EncodeWords:
     config = pipe.transformer.config
     tokens = {"text": pipe.tokenizer_max_length, "glyphs": pipe.tokenizer_2_max_length}
     widths = {"text": config.text_embed_dim, "glyphs": config.text_embed_2_dim}
@@ -225,7 +225,7 @@ FAMILY = Family(
     scheduler="FlowMatchEulerDiscreteScheduler",
     model=Hunyuan15,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
     encoders=(
         "tokenizer", "text_encoder", "tokenizer_2", "text_encoder_2", "guider", "image_encoder",
         "feature_extractor",

@@ -98,7 +98,7 @@ def without_padding(text: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     return text[:, seen], mask[:, seen]
 
 
-def blank_words(pipe: Any) -> EncodeWords:
+def meta_words(pipe: Any) -> EncodeWords:
     channels = pipe.transformer.config.caption_channels
 
     def encode(run: Request) -> dict[str, Any]:
@@ -301,5 +301,5 @@ FAMILY = Family(
     scheduler_settings={"use_dynamic_shifting": True},
     model=LTX,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
 )

@@ -55,7 +55,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
     return encode
 
 
-def blank_words(pipe: Any) -> EncodeWords:
+def meta_words(pipe: Any) -> EncodeWords:
     channels = pipe.unet.config.cross_attention_dim
     return lambda run: {"seen": torch.empty(run.branches, 1, channels, device=META)}
 
@@ -126,6 +126,6 @@ FAMILY = Family(
     scheduler_settings={"prediction_type": "v_prediction"},
     model=SVD,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
     encoders=("image_encoder", "feature_extractor"),
 )
