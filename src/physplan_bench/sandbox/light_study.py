@@ -12,8 +12,7 @@ import torch
 
 from physplan.errors import PhysPlanError
 from physplan.pipeline.config import Config
-from physplan.pipeline.config_loading import load_config, to_plain
-from physplan.pipeline.defaults import with_defaults
+from physplan.pipeline.config_loading import to_plain
 from physplan.pipeline.events import quiet_libraries
 from physplan_bench.benchmark import Results
 from physplan_bench.bootstrap import Interval, cluster_bootstrap
@@ -23,7 +22,7 @@ from physplan_bench.provenance import provenance
 from physplan_bench.sandbox.arms import Arm
 from physplan_bench.sandbox.light import EffectCount, LitScene, TunedLitScene, count_effects
 from physplan_bench.sandbox.making import make_video
-from physplan_bench.sandbox.scenes import check_honoured, weights_digest
+from physplan_bench.sandbox.scenes import study_config, weights_digest
 from physplan_bench.tables import Column, Row, Table
 from physplan_sandbox.truth import true_chain
 from physplan_sandbox.world.light import EFFECTS
@@ -45,9 +44,7 @@ class LightStudy:
 
     @classmethod
     def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> LightStudy:
-        config = with_defaults(load_config("sandbox", overrides))
-        check_honoured(config)
-        return cls(config=config, **fields)
+        return cls(config=study_config(overrides), **fields)
 
     def cases(self) -> list[Case]:
         return [

@@ -6,7 +6,7 @@ All of it by the pipeline's own stages, so every setting counts here as it does 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -22,6 +22,8 @@ from physplan.perception import Evidence
 from physplan.pipeline import stages
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config
+from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.planning import make_plan
 from physplan_bench.provenance import file_digest
 from physplan_models.attempts.changing import require_better
@@ -53,6 +55,13 @@ def check_honoured(config: Config) -> None:
             f"The study compares with true videos of {shown[0]} frames of {shown[2]} x {shown[1]}: leave "
             "video.num_frames, video.height and video.width as they are."
         )
+
+
+def study_config(overrides: Mapping[str, Any] | None = None) -> Config:
+    """The sandbox's preset with `overrides`, checked."""
+    config = with_defaults(load_config("sandbox", overrides))
+    check_honoured(config)
+    return config
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
