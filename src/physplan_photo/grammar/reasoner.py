@@ -39,15 +39,15 @@ Planned = tuple[tuple[PhysicalDelta, ...], tuple[Translation, ...], tuple[str, .
 
 
 class VerbsReasoner(Reasoner):
-    """`segmenter` loads the run's when it is first needed."""
+    """`load_segmenter` gives the run's segmenter when it is first needed."""
 
     name = "verbs"
     calls_out = None
 
     def __init__(
-        self, settings: CallSettings | None = None, *, segmenter: Callable[[], Segmenter] | None = None
+        self, settings: CallSettings | None = None, *, load_segmenter: Callable[[], Segmenter] | None = None
     ) -> None:
-        self._load_segmenter = segmenter
+        self._load_segmenter = load_segmenter
         self._masks: dict[str, dict[str, Mask]] = {}  # by the picture's checksum
         self._planned: dict[PhysicalDelta, Translation] = {}
         self.notes: tuple[str, ...] = ()
