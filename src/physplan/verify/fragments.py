@@ -43,12 +43,12 @@ def fragments(chain: EventChain, evidence: Evidence, last: Tensor, perception: P
     known = wholes(chain, evidence.first, evidence.keyframes, changes(chain))
     graph = chain.graphs[-1]
     hidden = {edge.b for edge in graph.edges if edge.r in HIDDEN_BY}
-    wanted = {id: cut for id, cut in known.items() if id in graph and id not in hidden}
+    wanted = {id: whole for id, (_, whole) in known.items() if id in graph and id not in hidden}
     if not wanted:
         return set()
     seen = look(graph, last, segmenter=perception.segmenter, depth=perception.depth)
     masks = keyframe_evidence(graph, seen, known=evidence.keyframes[-1].masks).masks
-    return {id for id, cut in wanted.items() if id in masks and not is_whole(masks[id], cut.mask)}
+    return {id for id, whole in wanted.items() if id in masks and not is_whole(masks[id], whole)}
 
 
 def is_whole(mask: Tensor, whole: Tensor) -> bool:

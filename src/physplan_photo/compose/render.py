@@ -57,6 +57,8 @@ class Renderer:
     masks: Mapping[str, Array]
     seed: int
     config: ComposeConfig = field(default_factory=ComposeConfig)
+    behind: Array | None = None  # [H, W, 3]: the ground, where a source of layers shows it
+    wholes: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)  # colours, outline
     notes: list[str] = field(default_factory=list)
     tracks: dict[str, Track] = field(init=False)
     plate: Array = field(init=False)
@@ -67,20 +69,25 @@ class Renderer:
     _ovals: dict[str, Array | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.tracks = tracks(self.chain, self.masks, self.seed)
+        outlines = {id: outline for id, (_, outline) in self.wholes.items()}
+        self.tracks = tracks(self.chain, {**self.masks, **outlines}, self.seed)
         regions = {id: self._shadow_region(id) for id, track in self.tracks.items() if track.lifted}
         self.holes = {id: self._hole(id, region) for id, region in regions.items()}
         empty = np.zeros(self.image.shape[:2], bool)
         hole = np.any(list(self.holes.values()), axis=0) if self.holes else empty
-        self.plate, note = background(self.image, hole)
+        self.plate, note = background(self.image, hole, self.behind)
         self.notes += [note] if note else []
-        self.cuts = {id: cut_out(self.image, self.masks[id], self.plate) for id in self.tracks}
+        self.cuts = {id: cut_out(*self._look(id), self.plate) for id in self.tracks}
         self.shadows = {
             id: shadow_of(self.image, self.masks[id], self._others(id), region)
             for id, region in regions.items()
             if self.config.shadows and self._stands(id, region)
         }
         self._add_spawned()
+
+    def _look(self, id: str) -> tuple[Array, Array]:
+        """Its colours and outline in the photograph, or whole where something hides a part of it."""
+        return self.wholes.get(id, (self.image, self.masks[id]))
 
     def _others(self, id: str) -> Array:
         others = [m for other, m in self.masks.items() if other != id and m.mean() < GROUND_AREA]
@@ -125,10 +132,10 @@ class Renderer:
 
     def _add_copy(self, edit: Spawn) -> None:
         assert edit.source is not None
-        mask = self.masks[edit.source]
+        image, mask = self._look(edit.source)
         box = tuple(edge / len(mask) for edge in box_of(mask))
         track = copied(self.chain, edit.id, self.tracks.get(edit.source), box, self.seed)
-        cut = self.cuts.get(edit.source) or cut_out(self.image, mask, self.plate)
+        cut = self.cuts.get(edit.source) or cut_out(image, mask, self.plate)
         self.tracks[edit.id], self.cuts[edit.id] = track, cut
 
     def frame(self, number: int) -> Frame:
@@ -301,8 +308,9 @@ class Renderer:
         """The ellipse within which it turns: of what is round and does not tip over, or only spins."""
         if id not in self._ovals:
             laws = {segment.motion.law for segment in self.tracks[id].segments}
-            turns = id in self.masks and "tip" not in laws and (laws == {"spin"} or is_round(self.masks[id]))
-            self._ovals[id] = oval_of(self.masks[id]) if turns else None
+            turns = id in self.masks and "tip" not in laws
+            turns = turns and (laws == {"spin"} or is_round(self._look(id)[1]))
+            self._ovals[id] = oval_of(self._look(id)[1]) if turns else None
         return self._ovals[id]
 
     def _seen(self, alphas: Mapping[str, Array], event: int) -> dict[str, Array]:
