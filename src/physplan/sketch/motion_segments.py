@@ -85,7 +85,7 @@ def motion_segments(chain: EventChain, scene: SketchScene) -> tuple[Segments, li
 
 def posed_first(id: str, scene: SketchScene) -> Posed:
     mask = scene.first.masks[id]
-    cut = scene.wholes[id] if id in scene.wholes else cut_out(scene.first.image, mask)
+    cut = cut_out(*scene.wholes.get(id, (scene.first.image, mask)))
     return Posed(
         cut=cut,
         place=cut.centre,

@@ -13,9 +13,9 @@ from physplan.graph.motion import LAWS
 from physplan.graph.moving import moved
 from physplan.perception import Evidence, KeyframeEvidence
 from physplan.sketch.alignment import aligned, slip
-from physplan.sketch.cuts import MIN_SHADOW, RIM_WIDTH, SHADOW_REACH, Cut, reach
+from physplan.sketch.cuts import MIN_SHADOW, RIM_WIDTH, SHADOW_REACH, reach
 from physplan.sketch.pixels import fill, grow, without_specks
-from physplan.sketch.whole import Layers, LayerSource, wholes
+from physplan.sketch.whole import Layers, LayerSource, Whole, wholes
 
 LARGEST_MOVED = 0.3  # of the picture: what is larger and only changes its relations is scenery
 MAX_AREA = 0.6
@@ -75,7 +75,7 @@ class SketchScene:
     scenery: Tensor  # bool [H, W]: objects that nothing happens to
     slips: tuple[float, ...]  # per keyframe: how much pixels differ for no reason (alignment.slip)
     actors: Mapping[str, tuple[Change, ...]]
-    wholes: Mapping[str, Cut]  # of actors that something hides in part in the first frame
+    wholes: Mapping[str, Whole]  # of actors that something hides in part in the first frame
     notes: tuple[str, ...]
 
 

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from physplan.graph import EventChain
 from physplan.perception import KeyframeEvidence
-from physplan.sketch.cuts import Cut, cut_out, rigid_shift
+from physplan.sketch.cuts import rigid_shift
 from physplan.sketch.pixels import grow
 
 PART_AREA = 0.85  # of the whole's area: an outline below this is a part of it
@@ -30,6 +30,7 @@ class Layers:
 
 # From the first frame [3, H, W], and words and mask [H, W] of each object that acts.
 LayerSource = Callable[[Tensor, Mapping[str, str], Mapping[str, Tensor]], Layers]
+Whole = tuple[Tensor, Tensor]  # colours [3, H, W] and outline [H, W] of a thing where it stands
 
 
 def no_layers() -> LayerSource:
@@ -42,7 +43,7 @@ def wholes(
     keyframes: Sequence[KeyframeEvidence],
     actors: Mapping[str, object],
     layers: Mapping[str, Tensor] | None = None,
-) -> dict[str, Cut]:
+) -> dict[str, Whole]:
     """The whole look of each actor that stands half hidden in the first frame, where it stands there."""
     found = {}
     for id in actors:
@@ -52,16 +53,16 @@ def wholes(
         own = [layers[id]] if layers and id in layers else []
         seen = [(frame.image, mask) for frame, mask in _sources(chain, id, first, keyframes)]
         for image, mask in [*((layer[:3], layer[3] > 0.5) for layer in own), *seen]:
-            cut = completed(first, first.masks[id], image, mask, hiding)
-            if cut is not None:
-                found[id] = cut
+            whole = completed(first, first.masks[id], image, mask, hiding)
+            if whole is not None:
+                found[id] = whole
                 break
     return found
 
 
 def completed(
     first: KeyframeEvidence, part: Tensor, image: Tensor, whole: Tensor, hiding: Tensor
-) -> Cut | None:
+) -> Whole | None:
     """The part's own pixels and, where `hiding` covers the rest of it, those of the whole in `image`."""
     if part.sum() > PART_AREA * whole.sum():
         return None
@@ -74,7 +75,7 @@ def completed(
     own = outline & part & ~grow(hiding, 1)  # pixels at an edge are half of what hides it
     if float((there - first.image)[:, outline & part].abs().mean()) > MAX_COLOUR_DISTANCE:
         return None
-    return cut_out(torch.where(own, first.image, there), outline)
+    return torch.where(own, first.image, there), outline
 
 
 def shifted(values: Tensor, dx: int, dy: int) -> Tensor:

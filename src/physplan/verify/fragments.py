@@ -21,10 +21,14 @@ HIDDEN_BY = ("in front of", "containment")
 
 
 def marked(
-    chain: EventChain, evidence: Evidence, last: Tensor, events: Sequence[EventFound], eyes: PerceptionSource
+    chain: EventChain,
+    evidence: Evidence,
+    last: Tensor,
+    events: Sequence[EventFound],
+    perception: PerceptionSource,
 ) -> tuple[EventFound, ...]:
     """The events, where the last one's edits of an object fail if frame `last` [3, H, W] shows a fragment."""
-    broken = fragments(chain, evidence, last, eyes)
+    broken = fragments(chain, evidence, last, perception)
     if not broken:
         return tuple(events)
     edits = tuple(
@@ -33,18 +37,18 @@ def marked(
     return (*events[:-1], replace(events[-1], edits=edits))
 
 
-def fragments(chain: EventChain, evidence: Evidence, last: Tensor, eyes: PerceptionSource) -> set[str]:
+def fragments(chain: EventChain, evidence: Evidence, last: Tensor, perception: PerceptionSource) -> set[str]:
     """Objects that stood half hidden, that nothing hides in the last state, and that are there in part or in
     pieces. Nothing is segmented where no object was half hidden."""
     known = wholes(chain, evidence.first, evidence.keyframes, changes(chain))
     graph = chain.graphs[-1]
     hidden = {edge.b for edge in graph.edges if edge.r in HIDDEN_BY}
-    wanted = {id: cut for id, cut in known.items() if id in graph and id not in hidden}
+    wanted = {id: whole for id, (_, whole) in known.items() if id in graph and id not in hidden}
     if not wanted:
         return set()
-    seen = look(graph, last, segmenter=eyes.segmenter, depth=eyes.depth)
+    seen = look(graph, last, segmenter=perception.segmenter, depth=perception.depth)
     masks = keyframe_evidence(graph, seen, known=evidence.keyframes[-1].masks).masks
-    return {id for id, cut in wanted.items() if id in masks and not is_whole(masks[id], cut.mask)}
+    return {id for id, whole in wanted.items() if id in masks and not is_whole(masks[id], whole)}
 
 
 def is_whole(mask: Tensor, whole: Tensor) -> bool:

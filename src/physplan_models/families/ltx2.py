@@ -89,7 +89,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
     return encode
 
 
-def blank_words(pipe: Any) -> EncodeWords:
+def meta_words(pipe: Any) -> EncodeWords:
     config = pipe.transformer.config
     wide = config.num_attention_heads * config.attention_head_dim
     narrow = config.audio_num_attention_heads * config.audio_attention_head_dim
@@ -266,7 +266,7 @@ FAMILY = Family(
     scheduler_settings={"use_dynamic_shifting": True},
     model=LTX2,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
     encoders=("tokenizer", "text_encoder", "connectors", "audio_vae", "vocoder"),
     unused=("vocoder", "processor", "prompt_enhancer", "duration_head"),
 )

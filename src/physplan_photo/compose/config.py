@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from physplan.sketch.registry import LAYERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,3 +19,8 @@ class ComposeConfig:
     camera: float = 0.0  # zoom over the clip: the camera moves in
     parallax: float = 0.6  # by how much more what acts grows than what is behind it; 0: one layer
     fps: float = 24.0
+    layers: str = "none"  # what is behind things, what of them is hidden: as `sketch.layers`
+    layer_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        LAYERS.check(self.layers)

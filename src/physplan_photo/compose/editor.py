@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from PIL import Image
+from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
@@ -20,7 +21,11 @@ from physplan.keyframes import EditRequest
 from physplan.perception import Evidence, KeyframeEvidence
 from physplan.pictures import to_tensor
 from physplan.sketch import Sketch
+from physplan.sketch.registry import LAYERS
+from physplan.sketch.scene import changes
+from physplan.sketch.whole import wholes
 from physplan_photo.compose.config import ComposeConfig
+from physplan_photo.compose.cutouts import Array
 from physplan_photo.compose.render import Renderer
 
 MIN_DIFFERENCE = 0.02
@@ -39,10 +44,37 @@ def renderer_of(chain: EventChain, first: KeyframeEvidence, config: ComposeConfi
     key = mark.hexdigest()
     if key not in _renderers:
         seed = zlib.crc32(chain.prompt.encode())
-        _renderers[key] = Renderer(chain=chain, image=image, masks=masks, seed=seed, config=config)
+        _renderers[key] = Renderer(
+            chain=chain, image=image, masks=masks, seed=seed, config=config, **_layers(chain, first, config)
+        )
         while len(_renderers) > KEPT_PLATES:
             _renderers.popitem(last=False)
     return _renderers[key]
+
+
+def _layers(chain: EventChain, first: KeyframeEvidence, config: ComposeConfig) -> dict[str, Any]:
+    """What the source of layers shows of the ground, and of things that stand half hidden."""
+    acting = {
+        id: first.masks[id]
+        for id, entries in changes(chain).items()
+        if id in first.masks and first.masks[id].any() and not all(change.look_only for change in entries)
+    }
+    if config.layers == "none" or not acting:
+        return {}
+    words = {id: chain.node(id).category for id in acting}
+    found = LAYERS.load(config.layers)(**config.layer_options)(first.image, words, acting)
+    hidden = wholes(chain, first, (), acting, found.objects)
+    return {
+        "behind": None if found.plate is None else _array(found.plate),
+        "wholes": {
+            id: (_array(torch.where(outline, image, first.image)), outline.cpu().numpy())
+            for id, (image, outline) in hidden.items()
+        },
+    }
+
+
+def _array(image: Tensor) -> Array:
+    return np.ascontiguousarray(image.cpu().permute(1, 2, 0).numpy(), dtype=np.float32)
 
 
 class Remembers(Protocol):

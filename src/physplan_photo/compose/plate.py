@@ -21,10 +21,13 @@ FALLBACK = (
 _known: OrderedDict[str, Array] = OrderedDict()
 
 
-def background(image: Array, hole: Array) -> tuple[Array, str]:
-    """`image` [H, W, 3] in [0, 1] completed inside `hole` [H, W], and a note where it was done by OpenCV."""
+def background(image: Array, hole: Array, behind: Array | None = None) -> tuple[Array, str]:
+    """`image` [H, W, 3] in [0, 1] completed inside `hole` [H, W], by `behind` where that is known, and a note
+    where it was done by OpenCV."""
     if not hole.any():
         return image, ""
+    if behind is not None:
+        return _joined(image, behind, hole), ""
     if have(FILE) is None:
         pixels = np.round(image * 255).astype(np.uint8)
         filled = cv2.inpaint(pixels, hole.astype(np.uint8), max(3, len(image) // 100), cv2.INPAINT_TELEA)

@@ -57,6 +57,8 @@ class Renderer:
     masks: Mapping[str, Array]
     seed: int
     config: ComposeConfig = field(default_factory=ComposeConfig)
+    behind: Array | None = None  # [H, W, 3]: the ground, where a source of layers shows it
+    wholes: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)  # colours, outline
     notes: list[str] = field(default_factory=list)
     tracks: dict[str, Track] = field(init=False)
     plate: Array = field(init=False)
@@ -67,20 +69,25 @@ class Renderer:
     _ovals: dict[str, Array | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.tracks = tracks(self.chain, self.masks, self.seed)
+        outlines = {id: outline for id, (_, outline) in self.wholes.items()}
+        self.tracks = tracks(self.chain, {**self.masks, **outlines}, self.seed)
         regions = {id: self._shadow_region(id) for id, track in self.tracks.items() if track.lifted}
         self.holes = {id: self._hole(id, region) for id, region in regions.items()}
         empty = np.zeros(self.image.shape[:2], bool)
         hole = np.any(list(self.holes.values()), axis=0) if self.holes else empty
-        self.plate, note = background(self.image, hole)
+        self.plate, note = background(self.image, hole, self.behind)
         self.notes += [note] if note else []
-        self.cuts = {id: cut_out(self.image, self.masks[id], self.plate) for id in self.tracks}
+        self.cuts = {id: cut_out(*self._look(id), self.plate) for id in self.tracks}
         self.shadows = {
             id: shadow_of(self.image, self.masks[id], self._others(id), region)
             for id, region in regions.items()
             if self.config.shadows and self._stands(id, region)
         }
         self._add_spawned()
+
+    def _look(self, id: str) -> tuple[Array, Array]:
+        """Its colours and outline in the photograph, or whole where something hides a part of it."""
+        return self.wholes.get(id, (self.image, self.masks[id]))
 
     def _others(self, id: str) -> Array:
         others = [m for other, m in self.masks.items() if other != id and m.mean() < GROUND_AREA]
@@ -125,10 +132,10 @@ class Renderer:
 
     def _add_copy(self, edit: Spawn) -> None:
         assert edit.source is not None
-        mask = self.masks[edit.source]
+        image, mask = self._look(edit.source)
         box = tuple(edge / len(mask) for edge in box_of(mask))
         track = copied(self.chain, edit.id, self.tracks.get(edit.source), box, self.seed)
-        cut = self.cuts.get(edit.source) or cut_out(self.image, mask, self.plate)
+        cut = self.cuts.get(edit.source) or cut_out(image, mask, self.plate)
         self.tracks[edit.id], self.cuts[edit.id] = track, cut
 
     def frame(self, number: int) -> Frame:
@@ -183,13 +190,15 @@ class Renderer:
         track, state, height = self.tracks[id], self.tracks[id].at(number), len(canvas)
         if not state.begun or state.opacity <= 0:
             return
-        leg = next((leg for leg in reversed(track.legs) if leg.start < number), None)
-        assert leg is not None
-        end = leg.way.end[1] if not self._rises(id, leg.end) else leg.way.start[1]
-        weight = grounded(state.place[1] * height, leg.way.start[1] * height, end * height, height)
+        segment = next((segment for segment in reversed(track.segments) if segment.start < number), None)
+        assert segment is not None
+        end = segment.way.end[1] if not self._rises(id, segment.end) else segment.way.start[1]
+        weight = grounded(state.place[1] * height, segment.way.start[1] * height, end * height, height)
         shift = ((state.place[0] - track.centre[0]) * height, 0.0)
         ground = (
-            leg.way.start[1] if abs(state.place[1] - leg.way.start[1]) <= abs(state.place[1] - end) else end
+            segment.way.start[1]
+            if abs(state.place[1] - segment.way.start[1]) <= abs(state.place[1] - end)
+            else end
         )
         shadow.onto(
             canvas,
@@ -261,7 +270,7 @@ class Renderer:
         track, height, cut = self.tracks[id], len(self.image), self.cuts[id]
         angle = 0.0 if self._oval(id) is not None else self._angle(id, state)
         scale = (state.scale, state.scale)
-        laws = {leg.motion.law for leg in track.legs}
+        laws = {segment.motion.law for segment in track.segments}
         if self.config.squash and "bounce" in laws:
             ahead, behind = track.at(at + 0.7).place[1], track.at(at - 0.7).place[1]
             hit = max(0.0, (state.place[1] - behind) + (state.place[1] - ahead))
@@ -269,7 +278,10 @@ class Renderer:
             scale = (scale[0] * (1 + 0.6 * squash), scale[1] * (1 - squash))
         if track.arrives:
             scale = (scale[0] * (track.box[2] - track.box[0]) * height / cut.size[0],) * 2
-        standing = any(leg.motion.law in ("grow", "shrink") for leg in track.legs) or scale[0] != scale[1]
+        standing = (
+            any(segment.motion.law in ("grow", "shrink") for segment in track.segments)
+            or scale[0] != scale[1]
+        )
         return Placement(
             place=(state.place[0] * height, state.place[1] * height),
             angle=angle,
@@ -280,7 +292,11 @@ class Renderer:
     def _angle(self, id: str, state: State) -> float:
         """In degrees; wheels and balls turn by what they travel."""
         track, cut = self.tracks[id], self.cuts[id]
-        slides = {leg.motion.law for leg in track.legs} <= {"linear", "accelerating", "decelerating"}
+        slides = {segment.motion.law for segment in track.segments} <= {
+            "linear",
+            "accelerating",
+            "decelerating",
+        }
         named = any(word in self.chain.node(id).category.casefold() for word in ROLLING)
         if not (self.config.roll and slides and named):
             return state.angle
@@ -291,9 +307,10 @@ class Renderer:
     def _oval(self, id: str) -> Array | None:
         """The ellipse within which it turns: of what is round and does not tip over, or only spins."""
         if id not in self._ovals:
-            laws = {leg.motion.law for leg in self.tracks[id].legs}
-            turns = id in self.masks and "tip" not in laws and (laws == {"spin"} or is_round(self.masks[id]))
-            self._ovals[id] = oval_of(self.masks[id]) if turns else None
+            laws = {segment.motion.law for segment in self.tracks[id].segments}
+            turns = id in self.masks and "tip" not in laws
+            turns = turns and (laws == {"spin"} or is_round(self._look(id)[1]))
+            self._ovals[id] = oval_of(self._look(id)[1]) if turns else None
         return self._ovals[id]
 
     def _seen(self, alphas: Mapping[str, Array], event: int) -> dict[str, Array]:
