@@ -103,14 +103,16 @@ def one_budget(probe: Probe) -> None:
     budget = round(chance.choice([0.0, 3, 12, 40]) * each + chance.choice([0.0, 0.06, 0.2]), 4)
     with GeminiServer(melting.respond, key=KEY) as server:
         argv = ["batch", "rows.csv", "-o", "out", "--config", "quick.yaml", "--budget", budget]
-        argv += ["--set", "reasoner.name=gemini", "--set", f"reasoner.base_url={server.url}"]
+        argv += ["--set", "reasoner.name=paper", "--set", f"reasoner.base_url={server.url}"]
         argv += ["--set", "reasoner.model=gemini-3-flash-preview", "--workers", chance.choice([1, 2])]
         nursery = probe.arena.nursery
         pids = [nursery.start(probe.victim(*argv)) for _ in range(chance.choice([1, 2]))]
         outcomes = [probe.judge(nursery.wait(pid, 240), tuple(argv)) for pid in pids]
         asked = len(server.asked)
     for outcome in outcomes:
-        probe.expect(outcome.code in (0, 2), f"a batch on a budget: {outcome.code}: {outcome.text[-150:]}")
+        asked_for = any(words in outcome.text for words in ("The budget of", "no usable answer"))
+        well = outcome.code == 0 or (outcome.code == 2 and asked_for)
+        probe.expect(well, f"a batch on a budget: {outcome.code}: {outcome.text[-150:]}")
     paid = asked * each
     probe.expect(paid <= budget + 1e-9, f"{asked} calls for {paid:.4f} USD on a budget of {budget} USD")
     if (path := probe.folder / "out" / "ledger.jsonl").exists():

@@ -96,7 +96,7 @@ def summarise(entries: Sequence[Entry], folder: Path, budget: float | None) -> d
 
 def _holding(entries: Sequence[Entry]) -> str:
     verdicts = [(entry.result or {}).get("verdict") for entry in entries if entry.result]
-    return f"{verdicts.count('holds')} of {len(verdicts)} hold"
+    return f"{verdicts.count('holds')} of {len(verdicts)} hold" if verdicts else ""
 
 
 def write_record(result: Mapping[str, Any], folder: Path) -> None:
