@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CODE := src tests testing benchmarks experiments requirements integrations
 .DEFAULT_GOAL := help
 
-.PHONY: help accept setup setup-dev lock licences demo photo test test-slow test-docs coverage notebook site screenshots attack lint mutants bench-graph bench-plan bench-scale bench-batch bench-studio bench-video bench-guidance bench-sketch bench-sandbox-models bench-photo
+.PHONY: help accept setup setup-dev lock pages demo photo test test-slow test-docs coverage notebook site screenshots attack lint mutants bench-graph bench-plan bench-scale bench-batch bench-studio bench-video bench-guidance bench-sketch bench-sandbox-models bench-photo
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +32,8 @@ $(VENV)/.dev: $(VENV)/.base requirements/dev.txt
 lock: $(VENV)/.base ## Write the versions and hashes of the tested set anew (UPGRADE=--upgrade for newer ones)
 	$(BIN)/python requirements/lock.py $(UPGRADE)
 
-licences: $(VENV)/.dev ## Write docs/licences.md: what the packages of the lock say of their licences
+pages: $(VENV)/.dev ## Write docs/settings.md and docs/licences.md, which git ignores
+	$(BIN)/physplan doctor --settings > docs/settings.md
 	$(BIN)/python requirements/licences.py
 
 demo: $(VENV)/.base ## The same words, three scenes: videos of an open tap (DEMO=--quick for fewer steps)
@@ -66,7 +67,7 @@ notebook: $(VENV)/.base ## The notebook in the browser (adds Jupyter to .venv, w
 	$(BIN)/python -m pip install -q jupyterlab
 	$(BIN)/python -m jupyter lab notebooks/sandbox.ipynb
 
-site: $(VENV)/.dev ## The documentation as a site, in site/
+site: pages ## The documentation as a site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 screenshots: $(VENV)/.dev ## Take the pictures of the studio's and the study's pages in docs/images anew (needs Chromium)

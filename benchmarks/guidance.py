@@ -37,7 +37,7 @@ from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
 from physplan.sketch import make_sketch
 from physplan.sketch.start import SketchStart, clocks_of, sketch_start
-from physplan.video.protocol import Conditioning, VideoModel
+from physplan.video.protocol import Conditioning, VideoModel, VideoRequest
 from physplan_testing.pictures import ColourFeatures, ground_depth
 from physplan_testing.saved_bytes import peak_saved_bytes
 
@@ -189,14 +189,16 @@ MODELS: dict[str, Callable[[], Bench]] = {"cogvideox": tiny_cogvideox, "sandbox"
 def prepared(bench: Bench, evidence: Evidence) -> Conditioning:
     pixels = (evidence.first.image.permute(1, 2, 0) * 255).byte().numpy()
     return bench.model.prepare(
-        image=Image.fromarray(pixels),
-        prompt="a ball rolls, a log burns, a balloon grows",
-        height=bench.size[0],
-        width=bench.size[1],
-        num_frames=bench.num_frames,
-        num_inference_steps=bench.steps,
-        guidance_scale=bench.guidance_scale,
-        generator=torch.Generator().manual_seed(0),
+        VideoRequest(
+            image=Image.fromarray(pixels),
+            prompt="a ball rolls, a log burns, a balloon grows",
+            height=bench.size[0],
+            width=bench.size[1],
+            num_frames=bench.num_frames,
+            num_inference_steps=bench.steps,
+            guidance_scale=bench.guidance_scale,
+            generator=torch.Generator().manual_seed(0),
+        )
     )
 
 

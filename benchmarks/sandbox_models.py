@@ -17,14 +17,14 @@ import numpy as np
 import torch
 
 from benchmarks import sandbox_motion
-from benchmarks.sandbox_plans import AIMS, measure_plans, trained_eyes
+from benchmarks.sandbox_plans import AIMS, measure_plans, trained_perception
 from physplan.guidance.paper.grid import mask_on_grid
 from physplan.guidance.paper.occupancy import occupancy, reference_feature, similarity
 from physplan.perception import Segmenter
 from physplan_bench.sandbox.arms import Arm
 from physplan_bench.sandbox.benchmark import SandboxStudy
 from physplan_bench.sandbox.making import make_video
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_sandbox.components import load_depth, load_encoder, load_segmenter, load_video
 from physplan_sandbox.outcome import judge
 from physplan_sandbox.train.data import training_clip
@@ -162,7 +162,7 @@ def encoder_figures(scenes: range, threshold: float = 0.5, temperature: float = 
 
 
 def plan_figures(scenes: range) -> list[Figure]:
-    tally = measure_plans([chosen for chosen, _ in unseen_scenes(scenes)], trained_eyes)
+    tally = measure_plans([chosen for chosen, _ in unseen_scenes(scenes)], trained_perception)
     return [at_least(name, tally.share(name), aim) for name, aim in AIMS.items()]
 
 
@@ -193,7 +193,7 @@ def video_figures(scenes: range) -> list[Figure]:
     seconds, made, true = [], [], []
     for chosen, clip in unseen_scenes(scenes):
         begun = time.perf_counter()
-        video = make_video(Setting(scene=chosen, config=config), Arm(name="base"), seed=0)
+        video = make_video(PreparedScene(scene=chosen, config=config), Arm(name="base"), seed=0)
         seconds.append(time.perf_counter() - begun)
         made.append(look_at(chosen, clip, video, segmenter))
         learnt, _ = training_clip(chosen.index, split=chosen.split)

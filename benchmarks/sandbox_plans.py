@@ -1,11 +1,11 @@
 """How well the sandbox's parser and reasoner do on test scenes; and its editor's keyframes, to look at.
 
     python -m benchmarks.sandbox_plans --scenes 100
-    python -m benchmarks.sandbox_plans --eyes oracle --sheet out/keyframes.png
-    python -m benchmarks.sandbox_plans --eyes oracle --subset stories --scenes 84
+    python -m benchmarks.sandbox_plans --perception oracle --sheet out/keyframes.png
+    python -m benchmarks.sandbox_plans --perception oracle --subset stories --scenes 84
 
-It begins with how long the true stories of these scenes are. `--eyes oracle` uses the renderer's own masks
-and depth: what is left are faults of parser, rules and editor.
+It begins with how long the true stories of these scenes are. `--perception oracle` uses the renderer's own
+masks and depth: what is left are faults of parser, rules and editor.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from physplan_sandbox.world.phenomena import ALL, PHENOMENA, SUBSETS, scene, sce
 from physplan_sandbox.world.render import FRAMES
 from physplan_sandbox.world.scene import Scene
 
-Eyes = tuple[Any, Any]  # a segmenter and a depth estimator
+Perception = tuple[Any, Any]  # a segmenter and a depth estimator
 AIMS = {"nodes": 0.95, "physical relations": 0.90, "plans verified": 0.98, "plans equal to the truth": 0.95}
 LENGTH, LONG = 2.2, 0.35  # of all scenes: events per scene, and the share with three or more
 
@@ -112,10 +112,12 @@ def lengths(scenes: Sequence[Scene]) -> tuple[float, float]:
     return sum(events) / max(len(events), 1), sum(n >= 3 for n in events) / max(len(events), 1)
 
 
-def measure_plans(scenes: Sequence[Scene], eyes_for: Callable[[Scene], Eyes], size: int = 96) -> Tally:
+def measure_plans(
+    scenes: Sequence[Scene], perception_for: Callable[[Scene], Perception], size: int = 96
+) -> Tally:
     tally = Tally()
     for world in scenes:
-        segmenter, depth = eyes_for(world)
+        segmenter, depth = perception_for(world)
         record = PlanRecord()
         picture = Image.fromarray(world.render(size=size).frames[0])
         chain: EventChain | None = None
@@ -135,12 +137,12 @@ def measure_plans(scenes: Sequence[Scene], eyes_for: Callable[[Scene], Eyes], si
 
 
 def contact_sheet(
-    scenes: Sequence[Scene], eyes_for: Callable[[Scene], Eyes], *, size: int = 96, scale: int = 2
+    scenes: Sequence[Scene], perception_for: Callable[[Scene], Perception], *, size: int = 96, scale: int = 2
 ) -> Image.Image:
     """Per scene: the first frame, then for each event the truth at its anchor and the editor's keyframe."""
     rows = []
     for world in scenes:
-        segmenter, depth = eyes_for(world)
+        segmenter, depth = perception_for(world)
         clip = world.render(size=size)
         picture = Image.fromarray(clip.frames[0])
         chain = plan(SandboxReasoner(segmenter=segmenter, depth=depth), picture, world.prompt, FRAMES)
@@ -167,13 +169,13 @@ def contact_sheet(
     return sheet
 
 
-def trained_eyes(_: Scene) -> Eyes:
+def trained_perception(_: Scene) -> Perception:
     from physplan_sandbox.components import load_depth, load_segmenter
 
     return load_segmenter(), load_depth()
 
 
-def perfect_eyes(world: Scene) -> Eyes:
+def oracle_perception(world: Scene) -> Perception:
     from physplan_testing.world_oracle import Oracle
 
     oracle = Oracle()
@@ -192,20 +194,20 @@ def main() -> int:
     parser.add_argument("--scenes", type=int, default=100)
     parser.add_argument("--start", type=int, default=0, help="number of the first scene")
     parser.add_argument("--subset", choices=(ALL, *SUBSETS), default=ALL, help="which scenes")
-    parser.add_argument("--eyes", choices=("trained", "oracle"), default="trained")
+    parser.add_argument("--perception", choices=("trained", "oracle"), default="trained")
     parser.add_argument(
         "--sheet", type=Path, help="also draw truth and keyframes of one scene per phenomenon"
     )
     parser.add_argument("--verbose", action="store_true", help="say what was wrong, scene by scene")
     args = parser.parse_args()
     torch.set_num_threads(1)  # the networks are small: more threads only wait for each other
-    eyes_for = trained_eyes if args.eyes == "trained" else perfect_eyes
+    perception_for = trained_perception if args.perception == "trained" else oracle_perception
     chosen = list(scenes("test", args.scenes, start=args.start, subset=args.subset))
     mean, long = lengths(chosen)
     total, counts = len(chosen), args.subset == ALL
     print(f"{'events per scene':26s} {mean:7.2f}  of {total}{_verdict(mean, LENGTH, counts)}")
     print(f"{'three events or more':26s} {long:7.1%}  of {total}{_verdict(long, LONG, counts)}")
-    tally = measure_plans(chosen, eyes_for)
+    tally = measure_plans(chosen, perception_for)
     for name in tally.total:
         aim = AIMS.get(name, 0.0)
         print(
@@ -217,7 +219,7 @@ def main() -> int:
     if args.sheet:
         shown = [scene("test", index, phenomenon=name) for index, name in enumerate(PHENOMENA)]
         args.sheet.parent.mkdir(parents=True, exist_ok=True)
-        contact_sheet(shown, eyes_for).save(args.sheet)
+        contact_sheet(shown, perception_for).save(args.sheet)
     return 0 if all(tally.share(name) >= aim for name, aim in AIMS.items()) else 1
 
 

@@ -23,7 +23,7 @@ from physplan_bench.sandbox.arms import Arm
 from physplan_bench.sandbox.benchmark import SandboxStudy
 from physplan_bench.sandbox.making import best, make_attempts, verdict_on
 from physplan_bench.sandbox.measure import bystanders
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_bench.sandbox.verdicts import against_judge
 from physplan_bench.tables import format_cell
 from physplan_sandbox.outcome import judge
@@ -66,10 +66,10 @@ def judged(
 ) -> Iterator[Judged]:
     config = SandboxStudy.of_preset().config
     for number in numbers:
-        here = Setting(scene=scene("validation", number), config=config)
+        here = PreparedScene(scene=scene("validation", number), config=config)
         idle = bystanders(here.scene, here.truth)
 
-        def right(video: np.ndarray, here: Setting = here, idle: tuple[str, ...] = idle) -> bool:
+        def right(video: np.ndarray, here: PreparedScene = here, idle: tuple[str, ...] = idle) -> bool:
             truth = judge(here.scene, video / np.float32(255), uninvolved=idle)
             return truth.plausible and truth.preserved
 

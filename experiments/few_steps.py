@@ -17,12 +17,12 @@ import numpy as np
 import torch
 
 from experiments.sketch_start import sampled
+from physplan.guidance import Guide
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.sampling import Guide
 from physplan_bench.sandbox.measure import bystanders
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_sandbox.outcome import judge
 from physplan_sandbox.world.phenomena import scene
 
@@ -77,12 +77,12 @@ def outcome(config: Config, by: str | None, number: int) -> tuple[bool, bool, fl
     return verdict.plausible, verdict.plausible and verdict.preserved, seconds, losses["repeats"]
 
 
-def _settings() -> Callable[[int], Setting]:
-    known: dict[int, Setting] = {}
+def _settings() -> Callable[[int], PreparedScene]:
+    known: dict[int, PreparedScene] = {}
 
-    def of(number: int) -> Setting:
+    def of(number: int) -> PreparedScene:
         if number not in known:
-            known[number] = Setting(scene=scene("validation", number), config=load("sandbox", {}))
+            known[number] = PreparedScene(scene=scene("validation", number), config=load("sandbox", {}))
         return known[number]
 
     return of

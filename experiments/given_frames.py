@@ -29,12 +29,12 @@ from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.keyframe_places import place_of_edits
-from physplan.pipeline.sampling import unguided_clocks
+from physplan.pipeline.latents_stage import unguided_clocks
 from physplan.sketch import make_sketch
 from physplan.sketch.start import sketch_start
 from physplan.video.keyframe_conditioning import GivenFrame, touched
-from physplan.video.protocol import Conditioning, VideoModel
-from physplan_bench.sandbox.scenes import Setting
+from physplan.video.protocol import Conditioning, VideoModel, VideoRequest
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_models.loading import LoadOptions, load_video_model
 from physplan_sandbox.world.phenomena import scene
 
@@ -84,7 +84,7 @@ def share_of_tokens(scenes: range = SCENES) -> float:
     size = (home.video.height or 0, home.video.width or 0)
     shares = []
     for number in scenes:
-        chain, evidence = Setting(scene=scene("validation", number), config=sandbox).drawn(level=1)
+        chain, evidence = PreparedScene(scene=scene("validation", number), config=sandbox).drawn(level=1)
         seen = Evidence(
             first=enlarged(evidence.first, size),
             keyframes=tuple(enlarged(frame, size) for frame in evidence.keyframes),
@@ -127,13 +127,15 @@ def measure_given(name: str, rounds: int, steps: int = 50) -> None:
             wanted["in part"] = [in_part(one, share, size["height"] // TINY_CELL) for one in keyframes]
         prepared = {
             row: model.prepare(
-                image=picture,
-                keyframes=frames,
-                prompt="a ball rolls",
-                num_inference_steps=steps,
-                guidance_scale=3.0,
-                generator=torch.Generator().manual_seed(0),
-                **size,
+                VideoRequest(
+                    image=picture,
+                    keyframes=frames,
+                    prompt="a ball rolls",
+                    num_inference_steps=steps,
+                    guidance_scale=3.0,
+                    generator=torch.Generator().manual_seed(0),
+                    **size,
+                )
             )
             for row, frames in wanted.items()
         }

@@ -19,7 +19,7 @@ from physplan.video.sheets import Frames, contact_sheet
 from physplan_bench.sandbox.arms import Arm
 from physplan_bench.sandbox.benchmark import FIRST_SCENE, SandboxStudy
 from physplan_bench.sandbox.making import make_video
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_sandbox.world.phenomena import PHENOMENA, scene
 from physplan_sandbox.world.scene import Scene
 
@@ -57,7 +57,7 @@ def draw(scenes: Sequence[Scene], methods: dict[str, str], path: Path, *, seed: 
     config = SandboxStudy.of_preset().config
     rows: list[tuple[str, Frames]] = []
     for chosen in scenes:
-        here = Setting(scene=chosen, config=config)
+        here = PreparedScene(scene=chosen, config=config)
         rows.append((f"{chosen.prompt} ({chosen.variant}): truth", as_frames(here.truth.frames)))
         for name, words in methods.items():
             print(f"{chosen.name}: {words}", flush=True)

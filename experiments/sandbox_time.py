@@ -20,7 +20,7 @@ from physplan_bench.bootstrap import Interval, cluster_bootstrap
 from physplan_bench.sandbox.arms import Arm
 from physplan_bench.sandbox.benchmark import SandboxStudy
 from physplan_bench.sandbox.making import make_video, verdict_on
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_bench.tables import Column, Row, Table, render
 from physplan_sandbox.world.phenomena import scene
 
@@ -36,7 +36,7 @@ def measure(scenes: Sequence[int], methods: Sequence[str]) -> tuple[Times, list[
     config = SandboxStudy.of_preset().config
     times: dict[str, list[float]] = {name: [] for name in (*methods, VERIFYING)}
     for turn, index in enumerate((scenes[0], *scenes)):
-        here = Setting(scene=scene("validation", index), config=config)
+        here = PreparedScene(scene=scene("validation", index), config=config)
         found = _turn(here, methods)
         if turn:
             for name, seconds in found.items():
@@ -45,7 +45,7 @@ def measure(scenes: Sequence[int], methods: Sequence[str]) -> tuple[Times, list[
     return times, list(scenes)
 
 
-def _turn(here: Setting, methods: Sequence[str]) -> dict[str, float]:
+def _turn(here: PreparedScene, methods: Sequence[str]) -> dict[str, float]:
     here.drawn(1)
     found = {}
     for name in methods:

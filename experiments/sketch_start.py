@@ -18,12 +18,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from physplan.guidance import Guide
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.sampling import Guide, make_latents
+from physplan.pipeline.latents_stage import SamplingRequest, make_latents
 from physplan_bench.sandbox.measure import bystanders
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_sandbox.outcome import judge
 from physplan_sandbox.world.phenomena import scene
 
@@ -99,7 +100,7 @@ def main() -> None:
     configs = {name: load_config(preset, CANDIDATES[name]) for name in args.only}
     found: dict[tuple[str, int], list[Outcome]] = {}
     for number in range(*map(int, args.scenes.split(":"))):
-        here = Setting(scene=scene("validation", number), config=preset)
+        here = PreparedScene(scene=scene("validation", number), config=preset)
         for seed in range(args.seeds):
             unguided = float("nan") if args.untimed else sampled(here, preset, None, seed)[2]
             for level in args.levels:
@@ -115,7 +116,7 @@ def main() -> None:
         )
 
 
-def outcome(here: Setting, config: Config, level: int, seed: int, unguided: float) -> Outcome:
+def outcome(here: PreparedScene, config: Config, level: int, seed: int, unguided: float) -> Outcome:
     chain, evidence = here.drawn(level)
     guide = Guide(chain=chain, evidence=evidence, config=config.guided_sketch)
     frames, losses, seconds = sampled(here, config, guide, seed)
@@ -130,11 +131,20 @@ def outcome(here: Setting, config: Config, level: int, seed: int, unguided: floa
 
 
 def sampled(
-    here: Setting, config: Config, guide: Guide | None, seed: int
+    here: PreparedScene, config: Config, guide: Guide | None, seed: int
 ) -> tuple[Tensor, Mapping[str, Any], float]:
     """Frames, the record of the guidance, and CPU seconds of sampling and decoding, the sketch among them."""
     begun = time.process_time()
-    made = make_latents(config, here.backends, here.picture, here.scene.prompt, seed=seed, guided_by=guide)
+    made = make_latents(
+        SamplingRequest(
+            config=config,
+            backends=here.backends,
+            frame=here.picture,
+            prompt=here.scene.prompt,
+            seed=seed,
+            guided_by=guide,
+        )
+    )
     with torch.no_grad():
         frames = here.backends.video.decode(made.latents, made.layout)
     return frames, made.losses, time.process_time() - begun

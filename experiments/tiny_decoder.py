@@ -25,6 +25,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from experiments.sketch_start import sampled
+from physplan.guidance import Guide
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.gradients.direction import direction
 from physplan.guidance.objective import build_objective
@@ -32,9 +33,9 @@ from physplan.guidance.previews import anchors_of
 from physplan.guidance.repeat import anchor_windows
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
-from physplan.pipeline.sampling import Guide, prepare
+from physplan.pipeline.latents_stage import prepare
 from physplan_bench.sandbox.measure import bystanders
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_models.tiny_decoder import Memory, TinyDecoder
 from physplan_sandbox.components import load_video
 from physplan_sandbox.models.autoencoder import FrameAutoencoder
@@ -65,7 +66,7 @@ def main() -> None:
         train(args.file, args.train, args.clips)
     elif args.file is not None:
         settings = [
-            Setting(scene=scene("validation", k), config=recipe(args.file)) for k in _range(args.scenes)
+            PreparedScene(scene=scene("validation", k), config=recipe(args.file)) for k in _range(args.scenes)
         ]
         outcomes(settings) if args.outcomes else compare(settings)
 
@@ -118,7 +119,7 @@ def _tensor(frames: Any) -> Tensor:
     return torch.tensor(frames).permute(0, 3, 1, 2).float() / 127.5 - 1
 
 
-def compare(settings: Sequence[Setting]) -> None:
+def compare(settings: Sequence[PreparedScene]) -> None:
     errors: list[tuple[float, float]] = []
     cosines: dict[tuple[str, int], list[float]] = {}
     spent = {"full": 0.0, "tiny": 0.0, "full repeat": 0.0, "tiny repeat": 0.0}
@@ -136,7 +137,7 @@ def compare(settings: Sequence[Setting]) -> None:
 
 
 @torch.no_grad()
-def pictures(here: Setting, model: Any) -> tuple[float, float]:
+def pictures(here: PreparedScene, model: Any) -> tuple[float, float]:
     """Peak signal to noise of both decoders on a true clip's latents."""
     frames = (_tensor(here.truth.frames) + 1) / 2
     latents = model.codec.encode_video((2 * frames - 1).transpose(0, 1)[None])
@@ -146,7 +147,9 @@ def pictures(here: Setting, model: Any) -> tuple[float, float]:
     return both[0], both[1]
 
 
-def gradients(here: Setting, model: Any, spent: dict[str, float]) -> Iterator[tuple[tuple[str, int], float]]:
+def gradients(
+    here: PreparedScene, model: Any, spent: dict[str, float]
+) -> Iterator[tuple[tuple[str, int], float]]:
     """Along an unguided run: g through either decoder, by mode and step."""
     config = here.config
     chain, evidence = here.drawn(1)
@@ -179,7 +182,7 @@ def _mode(config: GuidanceConfig, mode: Any) -> GuidanceConfig:
     return replace(config.with_gradient(mode), combine_at="clean")
 
 
-def outcomes(settings: Sequence[Setting]) -> None:
+def outcomes(settings: Sequence[PreparedScene]) -> None:
     """Videos guided from noise by the sandbox's own `guidance`, through either decoder, one seed."""
     counts: dict[Decoder, list[tuple[bool, bool, float, float]]] = {name: [] for name in DECODERS}
     for here in settings:

@@ -1,4 +1,4 @@
-"""The licences of the tested set, as the packages themselves say: `make licences` writes docs/licences.md."""
+"""The licences of the tested set, as the packages themselves say: `make pages` writes docs/licences.md."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ PAGE = HERE.parent / "docs" / "licences.md"
 HEAD = """# Licences
 
 PhysPlan is under the Apache License 2.0. It ships none of the packages below; `make` installs them from pip's
-index. What each says of its licence, in the versions of the lock (`requirements/`). Made by `make licences`:
-do not edit. *Tests* marks what only the tests, the evaluation, the paid services, a cluster or the site need.
+index. What each says of its licence, in the versions of the lock (`requirements/`). Written by `make pages`.
+*Tests* marks what only the tests, the evaluation, the paid services, a cluster or the site need.
 
 | package | version | licence | |
 |---|---|---|---|

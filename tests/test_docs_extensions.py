@@ -18,6 +18,7 @@ from physplan.guidance.objective import measure_frame
 from physplan.guidance.paper import selection
 from physplan.perception import gather_evidence
 from physplan.pictures import to_picture
+from physplan.video.protocol import VideoRequest
 from physplan.video.sampling import sample
 from physplan_models.families import FAMILIES
 from physplan_models.loading import LoadOptions, load_video_model
@@ -96,7 +97,7 @@ def test_a_family_is_added_by_the_steps_of_the_page(follow, tmp_path: Path):
     run = {"height": 32, "width": 32, "num_frames": 9, "num_inference_steps": 2, "guidance_scale": 3.0}
     picture = to_picture(MELTING_FIRST).resize((32, 32))
     conditioning = model.prepare(
-        image=picture, prompt="the ice melts", generator=torch.Generator().manual_seed(1), **run
+        VideoRequest(image=picture, prompt="the ice melts", generator=torch.Generator().manual_seed(1), **run)
     )
     ours = sample(model, conditioning)
     theirs = pipe(

@@ -62,7 +62,7 @@ COMPARED = {
     "physplan_bench/frechet/extractors.py": {"dinov2"},  # a kind of features, chosen below it
     "physplan_bench/accept/library.py": {"svd", "cogvideox", "ltx"},  # how each library pipeline is called
     "physplan_bench/accept/context.py": {"sandbox", "server"},
-    "physplan_bench/accept/perception_stage.py": {"sandbox"},  # whose eyes know its own world only
+    "physplan_bench/accept/perception_stage.py": {"sandbox"},  # whose segmenter knows its own world only
     "physplan_bench/accept/videos_stage.py": {"sandbox", "server"},
     "physplan_bench/accept/services_stage.py": {"server"},
 }

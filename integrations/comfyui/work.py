@@ -24,6 +24,7 @@ from physplan.drawing.plan import draw_plan
 from physplan.drawing.png import save_png
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
+from physplan.guidance import Guide
 from physplan.methods import METHODS as KNOWN_METHODS
 from physplan.origin import Origin
 from physplan.perception import Evidence
@@ -36,10 +37,10 @@ from physplan.pipeline.config_loading import load_config, override, read_assignm
 from physplan.pipeline.consent import refuse_consent
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import Tell, say_nothing
+from physplan.pipeline.latents_stage import SamplingRequest, make_latents
 from physplan.pipeline.origins import origin_with, write_told
 from physplan.pipeline.planning import make_plan, renew_plan
-from physplan.pipeline.run import Run, prepare_run
-from physplan.pipeline.sampling import Guide, make_latents
+from physplan.pipeline.run import Run, RunRequest, prepare_run
 from physplan.reasoning.recheck import read_edited
 from physplan.runs import RunFolder
 from physplan.sketch import make_sketch
@@ -69,10 +70,11 @@ class Scene:
 
     def run(self, *, method: str | None = None, seed: int = 0, config: Config | None = None) -> Run:
         """Everything that can be wrong is found here, in a sentence; nothing is written into the folder."""
-        return prepare_run(
-            RunFolder(Path(tempfile.gettempdir()) / "physplan-comfyui"), config or self.config, self.backends,
-            image=self.picture, prompt=self.chain.prompt, plan=self.chain, seed=seed, method=method,
-        )  # fmt: skip
+        folder = RunFolder(Path(tempfile.gettempdir()) / "physplan-comfyui")
+        request = RunRequest(
+            image=self.picture, prompt=self.chain.prompt, plan=self.chain, seed=seed, method=method
+        )
+        return prepare_run(folder, config or self.config, self.backends, request)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -139,8 +141,7 @@ def plan(image: Tensor, prompt: str, preset: str, settings: str = "", models: Mo
         RunFolder(Path(tempfile.gettempdir()) / "physplan-comfyui"),
         config,
         backends,
-        image=picture,
-        prompt=prompt,
+        RunRequest(image=picture, prompt=prompt),
     )
     with cpu_threads(config.runtime.threads):
         chain = make_plan(config, backends, run.frame, run.inputs.prompt)
@@ -268,15 +269,17 @@ def _frames(run: Run, chain: EventChain, seen: Evidence | None, tell: Tell, prev
         guided_by = Guide(chain=chain, evidence=seen, config=run.guidance)
     tell(f"loading the video model {run.config.video.model}")
     sampled = make_latents(
-        run.config,
-        run.backends,
-        run.frame,
-        run.inputs.prompt,
-        seed=run.inputs.seed,
-        guided_by=guided_by,
-        sketch=sketched,
-        tell=tell,
-        preview=preview,
+        SamplingRequest(
+            config=run.config,
+            backends=run.backends,
+            frame=run.frame,
+            prompt=run.inputs.prompt,
+            seed=run.inputs.seed,
+            guided_by=guided_by,
+            sketch=sketched,
+            tell=tell,
+            preview=preview,
+        )
     )
     return decode(run.backends, sampled.latents, sampled.layout)
 

@@ -70,16 +70,19 @@ def cluster_bootstrap(
     level: float = 0.95,
     seed: int = 0,
     share_of: float | None = None,  # rows lie between 0 and this: 1, or 100 for per cent
+    kinds: Sequence[np.ndarray] = (),  # masks (n,): the statistic compares these rows with the others
 ) -> Interval:
     """Resample whole clusters with replacement, and take the percentiles of the statistic of their rows.
 
     Where a resample has none (nan, as the precision of nothing) it is left out. Fewer than `MIN_CLUSTERS`
-    clusters, or resamples that never differ, give no bounds; of a share, the exact interval over clusters.
+    clusters, with any of `kinds` too, or resamples that never differ, give no bounds; of a share, the exact
+    interval over clusters.
     """
     rows = np.asarray(rows)
     members = _members(clusters, len(rows))
     found = Interval(value=float(statistic(rows)), low=None, high=None)
-    if len(members) >= MIN_CLUSTERS:
+    carrying = [sum(bool(kind[rows_of].any()) for rows_of in members) for kind in kinds]
+    if min([len(members), *carrying]) >= MIN_CLUSTERS:
         found = _percentiles(rows, members, statistic, resamples=resamples, level=level, seed=seed)
     if found.bounds is None and share_of is not None:
         return clopper_pearson(found.value / share_of, len(members), level=level).scaled(share_of)

@@ -39,7 +39,7 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
 
 @dataclass(frozen=True, kw_only=True)
 class Rescore:
-    """`preset`: whose eyes look, in place of each run's own; `judge` is asked beside them."""
+    """`preset`: whose perception is used, in place of each run's own; `judge` is asked beside them."""
 
     runs: Mapping[str, Path]
     preset: str | None = None
@@ -72,12 +72,12 @@ class Rescore:
         def judge_again(case: Case, directory: Path) -> Mapping[str, Any]:
             run = self.runs[case.name]
             config = load_config(self.preset or run / layout.CONFIG)
-            eyes = kept.setdefault(repr(config.perception), PhysPlan(config))
-            return self._judge(run, eyes, directory)
+            pipeline = kept.setdefault(repr(config.perception), PhysPlan(config))
+            return self._judge(run, pipeline, directory)
 
         return judge_again
 
-    def _judge(self, run: Path, eyes: Any, directory: Path) -> dict[str, Any]:
+    def _judge(self, run: Path, pipeline: Any, directory: Path) -> dict[str, Any]:
         from physplan.pictures import to_tensor
         from physplan.verify import verify_video
         from physplan.verify.framing import judged_together
@@ -88,7 +88,7 @@ class Rescore:
         area = picture.width * picture.height
         _, frames = judged_together(picture, video.frames, area=area)
         found = verify_video(
-            plan, frames, perception=eyes.backends, first_frame=to_tensor(picture), evidence=evidence
+            plan, frames, perception=pipeline.backends, first_frame=to_tensor(picture), evidence=evidence
         )
         before = layout.load_verdict(run).verdict if (run / layout.VERDICT).is_file() else ""
         result = {"verdict": found.verdict, "score": found.score, "before": before}

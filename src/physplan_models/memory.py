@@ -22,7 +22,7 @@ from physplan.pipeline.events import quiet_libraries
 from physplan.video.base import FamilyModel
 from physplan.video.keyframe_conditioning import GivenFrame
 from physplan.video.memory import GradientMode, MemoryEstimate, MemoryRequest
-from physplan.video.protocol import Conditioning
+from physplan.video.protocol import Conditioning, VideoRequest
 from physplan.weights import DTYPES
 from physplan_models.attention import processors
 from physplan_models.encoders import Encoders
@@ -131,17 +131,19 @@ def _conditioning(model: FamilyModel, request: MemoryRequest) -> Conditioning:
     layout = model.check_size(height=height, width=width, num_frames=num_frames)
     places = (model.keyframe_places(layout) or (1,))[: request.keyframes]
     return model.prepare(
-        image=picture,
-        keyframes=[GivenFrame(frame=frame, image=picture) for frame in places],
-        prompt="",
-        height=height,
-        width=width,
-        num_frames=num_frames,
-        num_inference_steps=2,
-        guidance_scale=request.guidance_scale,
-        use_dynamic_cfg=request.use_dynamic_cfg,
-        eta=request.eta,
-        generator=torch.Generator(),
+        VideoRequest(
+            image=picture,
+            keyframes=[GivenFrame(frame=frame, image=picture) for frame in places],
+            prompt="",
+            height=height,
+            width=width,
+            num_frames=num_frames,
+            num_inference_steps=2,
+            guidance_scale=request.guidance_scale,
+            use_dynamic_cfg=request.use_dynamic_cfg,
+            eta=request.eta,
+            generator=torch.Generator(),
+        )
     )
 
 

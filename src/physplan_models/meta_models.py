@@ -46,7 +46,7 @@ def meta_model(
         **family.on_meta,
         **{**settings, **family.given},
     )
-    model = family.model(pipe, family.blank_words(pipe))
+    model = family.model(pipe, family.meta_words(pipe))
     for network in built.values():
         network.eval().requires_grad_(False)
     if checkpointing:

@@ -147,7 +147,7 @@ class SandboxVideo(FamilyModel):
         prompts = [run.negative_prompt, run.prompt] if run.guided else [run.prompt]
         picture = self.codec.encode_image(run.pixels(self.processor), run.generator).to(self.device)
         latents = run.draw_by_frame(picture).to(self.device)
-        self.scheduler.set_timesteps(run.num_steps)
+        self.scheduler.set_timesteps(run.num_inference_steps)
         return run.conditioning(
             latents=latents,
             noise=VariancePreserving.from_scheduler(self.scheduler, eta=run.eta),

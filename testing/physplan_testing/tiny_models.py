@@ -45,7 +45,7 @@ from transformers import (
 )
 
 from physplan.video.base import FamilyModel
-from physplan.video.protocol import Conditioning
+from physplan.video.protocol import Conditioning, VideoRequest
 from physplan_testing.tiny_newest import cosmos3_pipeline, hunyuan15_pipeline, ltx2_pipeline, ltx25_pipeline
 
 WORDS = ("a", "an", "ice", "cube", "ball", "rolls", "melts", "on", "the", "tray", "slowly", "blurry")
@@ -149,13 +149,13 @@ def build(name: str, folder: Path) -> Path:
 
 
 def prepare(model: FamilyModel, picture: Image, *, seed: int = 0, **changes: Any) -> Conditioning:
-    """A short run of a tiny model; `changes` are other arguments of its `prepare`."""
+    """A short run of a tiny model; `changes` are other fields of the `VideoRequest`."""
     side, frames = (16, 5) if model.name == "svd" else (32, 9)
     arguments: dict[str, Any] = {
         "image": picture, "prompt": "a ball rolls", "height": side, "width": side, "num_frames": frames,
         "num_inference_steps": 2, "guidance_scale": 6.0, "generator": torch.Generator().manual_seed(seed),
     }  # fmt: skip
-    return model.prepare(**{**arguments, **changes})
+    return model.prepare(VideoRequest(**{**arguments, **changes}))
 
 
 def tokenizer() -> T5TokenizerFast:

@@ -1,4 +1,4 @@
-"""Perfect eyes for tests: the renderer's masks and depth, through the protocols of the trained networks."""
+"""Perfect perception for tests: the renderer's masks and depth by the protocols of the trained networks."""
 
 from __future__ import annotations
 

@@ -69,11 +69,12 @@ def odd_tensor(chance: Random, good: Tensor) -> Tensor:
 
 
 def odd_pictures(probe: Probe) -> None:
-    image = odd_tensor(probe.chance, picture(probe.arena))
-    with probe.within(60, megabytes=600):
-        work.plan(image, melting.PROMPT, "sandbox")
-        numbers = torch.is_complex(image) or bool(torch.isfinite(image.float()).all())
-        probe.expect(numbers, "a picture of no numbers was planned")
+    good = picture(probe.arena)
+    for image in (good * math.nan, odd_tensor(probe.chance, good)):
+        with probe.within(60, megabytes=600):
+            work.plan(image, melting.PROMPT, "sandbox")
+            numbers = torch.is_complex(image) or bool(torch.isfinite(image.float()).all())
+            probe.expect(numbers, "a picture of no numbers was planned")
 
 
 def odd_words(probe: Probe) -> None:

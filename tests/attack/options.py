@@ -8,8 +8,8 @@ from random import Random
 
 from tests.attack.campaign import Arena, Probe
 
+from physplan_models.cli.settings_table import all_settings
 from physplan_testing import melting
-from physplan_testing.settings_table import all_settings
 
 VALUES = (
     *(

@@ -315,32 +315,6 @@ def end_without_memory() -> None:
     cli.MemoryError = type("Never", (Exception,), {})  # type: ignore[attr-defined]
 
 
-def take_what_is_no_number() -> None:
-    import torch
-
-    from integrations.comfyui import work
-
-    real = torch.isfinite
-
-    class Torch:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(torch, name)
-
-        def isfinite(self, value: Any) -> Any:
-            return torch.ones_like(real(value))
-
-    work.torch = Torch()  # type: ignore[assignment]
-
-
-def give_each_row_the_whole_budget() -> None:
-    everywhere("total_settings", lambda folder, budget: {"runtime.budget": budget})
-    from physplan_bench import shared_budget
-    from physplan_bench.batch import jobs
-
-    shared_budget.total_settings = lambda folder, budget: {"runtime.budget": budget}
-    jobs.require_total = lambda path: None  # type: ignore[assignment]
-
-
 def end_without_words() -> None:
     from physplan import cli
 
@@ -408,8 +382,4 @@ REVERTS = (
            apply=end_without_memory),
     Revert(item="42.9", what="no sentence for Ctrl-C", kind="stops", words=("after SIGINT", "traceback"),
            apply=end_without_words),
-    Revert(item="42.9", what="each row has the whole budget", kind="stops", words=("USD on a budget",),
-           apply=give_each_row_the_whole_budget),
-    Revert(item="42.9", what="pictures of no numbers are taken", kind="nodes", words=("no numbers was",),
-           apply=take_what_is_no_number),
 )  # fmt: skip

@@ -97,7 +97,7 @@ def flip(recipe: Recipe, folder: Path, patch: pytest.MonkeyPatch) -> Recipe:
     return recipe
 
 
-@fault("no weights for the eyes", 1, "weights of the segmenter")
+@fault("no weights for the segmenter", 1, "weights of the segmenter")
 def lose_segmenter(recipe: Recipe, folder: Path, patch: pytest.MonkeyPatch) -> Recipe:
     lost = {"name": "sam-3", "options": {"source": "nobody/none"}}
     return recipe | {"perception": recipe["perception"] | {"segmenter": lost}}

@@ -217,8 +217,8 @@ def test_without_weights_the_stages_that_need_them_are_not_begun(
     recipe = {"preset": "home", "video": {"source": str(tmp_path / "nothing")}}
     code, result = accept(recipe, tmp_path / "a", "--stages", 1, 2, 4)
     assert code == 1
-    eyes = ["segmenter, detector", "segmenter, sam", "depth", "encoder"]
-    lost = [*(f"weights of the {name}" for name in eyes), "weights are here"]
+    parts = ["segmenter, detector", "segmenter, sam", "depth", "encoder"]
+    lost = [*(f"weights of the {name}" for name in parts), "weights are here"]
     assert failures(result) == {1: lost, 2: [], 4: []}
     assert [stage["level"] for stage in result["stages"]] == ["failure", "skipped", "skipped"]
     assert str(tmp_path) not in (tmp_path / "a" / "acceptance.json").read_text()

@@ -170,9 +170,14 @@ def test_a_batch_is_made_shown_and_gone_on_with(folder: Path, capsys) -> None:
     assert lines["one"][1:4] == ["base", "0", "made"]
     assert lines["two"][1:4] == ["guided_sketch", "0", "failed"]
     assert "1 of 2 made" in said.out
+    assert re.search(r"\d of 1 hold", said.out)
     assert probe(out / "one.mp4").frames == 33
     gallery = (out / "index.html").read_text(encoding="utf-8")
     assert '<video src="one.mp4"' in gallery
+    assert (
+        f"<p>Verdict: <b>{json.loads((out / 'batch.json').read_text())['videos']['one']['verdict']}</b>"
+        in gallery
+    )
     (report,) = re.findall(r'href="(cases/one-[^"]*/run/report\.html)"', gallery)
     assert (out / report).is_file()
     record = json.loads((out / "batch.json").read_text())
@@ -192,6 +197,21 @@ def test_a_batch_is_made_shown_and_gone_on_with(folder: Path, capsys) -> None:
     assert {p: p.stat().st_mtime_ns for p in out.glob("cases/one-*/run/*")} == before
     assert main([*command, "--dry-run"]) == 0
     assert capsys.readouterr().out.count(" made ") == 2
+
+
+def test_ctrl_c_says_how_to_go_on(folder: Path, capsys, monkeypatch) -> None:
+    def stopped(*args: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("physplan_bench.batch.jobs.run_batch", stopped)
+    path = write_lines(folder / "v.jsonl", {"image": "ice.png", "prompt": PROMPT, "method": "base"})
+    assert main(["batch", str(path), "-o", str(folder / "out")]) == 130
+    assert "Stopped. The same command goes on" in capsys.readouterr().err
+
+
+def test_a_row_without_a_name_stands_in_the_table_with_its_line_and_picture(folder: Path) -> None:
+    (row,) = rows(write_lines(folder / "a.jsonl", "", {"image": "ice.png", "prompt": "ice melts " * 9}))
+    assert row.label == "2 ice"
 
 
 def test_parts_of_a_batch_add_up(folder: Path, capsys) -> None:

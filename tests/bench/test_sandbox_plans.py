@@ -11,7 +11,7 @@ from physplan.graph import Consume, Spawn
 from physplan_bench.sandbox.arms import Arm
 from physplan_bench.sandbox.benchmark import SandboxStudy
 from physplan_bench.sandbox.making import make_video
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_sandbox import components
 from physplan_sandbox.plan_ablations import full_graph_plan, prompt_only_plan
 from physplan_sandbox.truth import true_chain, true_graph
@@ -29,7 +29,7 @@ def scene_of(phenomenon, variant):
 
 
 def setting(shown):
-    return Setting(scene=shown, config=SandboxStudy.of_preset().config)
+    return PreparedScene(scene=shown, config=SandboxStudy.of_preset().config)
 
 
 def test_the_words_alone_give_the_same_plan_in_every_scene():
@@ -54,17 +54,17 @@ def test_every_plan_from_words_is_a_state_per_event_of_objects_that_are_there():
 
 def test_a_graph_read_again_from_the_same_picture_has_no_differences():
     here = setting(scene_of("ice", "tray"))
-    eyes = {"segmenter": components.load_segmenter(), "depth": components.load_depth()}
-    again = full_graph_plan(here.chain, here.picture, [here.picture] * len(here.chain.events), **eyes)
+    perception = {"segmenter": components.load_segmenter(), "depth": components.load_depth()}
+    again = full_graph_plan(here.chain, here.picture, [here.picture] * len(here.chain.events), **perception)
     assert all(event.net_edits == () for event in again.events)
 
 
 def test_an_object_that_was_overlooked_once_may_come_back():
     here = setting(scene_of("dominoes", "row"))
-    eyes = {"segmenter": components.load_segmenter(), "depth": components.load_depth()}
+    perception = {"segmenter": components.load_segmenter(), "depth": components.load_depth()}
     assert len(here.chain.events) > 1
     empty = Image.new("RGB", here.picture.size, (128, 128, 128))
-    again = full_graph_plan(here.chain, here.picture, [empty, here.picture], **eyes)
+    again = full_graph_plan(here.chain, here.picture, [empty, here.picture], **perception)
     assert {type(edit) for edit in again.events[0].net_edits} >= {Consume}
     assert again.events[1].net_edits == ()
     assert {type(edit) for edit in again.events[1].edits} >= {Spawn}
@@ -83,7 +83,7 @@ def test_a_graph_read_from_the_drawn_state_says_what_changed_and_more():
 def test_a_video_is_made_from_such_a_plan(name):
     torch.set_num_threads(1)
     quick = {"video.num_inference_steps": 2, "guided_sketch.schedule": {"repeats": [1], "travel": [1, 1]}}
-    here = Setting(scene=scene_of("ice", "cloth"), config=SandboxStudy.of_preset(quick).config)
+    here = PreparedScene(scene=scene_of("ice", "cloth"), config=SandboxStudy.of_preset(quick).config)
     video = make_video(here, Arm(name=name), seed=0)
     assert video.shape == (33, 96, 96, 3)
     assert np.abs(video[0].astype(int) - np.asarray(here.picture)).mean() < 12

@@ -15,7 +15,7 @@ from physplan_bench.sandbox import making
 from physplan_bench.sandbox.arms import ABLATION_ARMS, Arm, arms
 from physplan_bench.sandbox.benchmark import SandboxStudy, effective, make_case
 from physplan_bench.sandbox.measure import bystanders, compare_with_truth, make_video
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_bench.tables import render
 from physplan_sandbox.world.phenomena import scene
 from physplan_sandbox.world.render import FRAMES
@@ -129,7 +129,7 @@ def test_what_a_study_cannot_honour_it_refuses(changes, words):
 def test_every_other_setting_counts(changes, words):
     """Each leads to a sentence about what it names, so it was used."""
     config = SandboxStudy.of_preset(changes).config
-    here = Setting(scene=scene("validation", 4, phenomenon="ice", variant="tray"), config=config)
+    here = PreparedScene(scene=scene("validation", 4, phenomenon="ice", variant="tray"), config=config)
     with pytest.raises(PhysPlanError, match=words):
         make_video(here, Arm(name="guided_sketch"), seed=0)
 
@@ -138,7 +138,7 @@ def test_leaving_out_a_term_that_no_event_selects_needs_no_video_of_its_own():
     quick = {"video.num_inference_steps": 2, "guided_sketch.schedule": {"repeats": [1], "travel": [1, 1]}}
     compared = arms("guided_sketch", "no_extent", "no_position")
     study = SandboxStudy.of_preset(quick, scenes=1, seeds=1, arms=compared)
-    here = Setting(scene=scene(study.split, study.first), config=study.config)
+    here = PreparedScene(scene=scene(study.split, study.first), config=study.config)
     assert "position" in here.terms
     assert "extent" not in here.terms  # a ball falls
     drawn = [case.identity["arm"] for case in study.cases() if case not in study.reference]

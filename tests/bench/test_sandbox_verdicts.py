@@ -31,3 +31,14 @@ def test_where_all_are_right_there_is_no_area() -> None:
     found = against_judge([0.1, 0.9], [False, True], [True, True], [1, 2], resamples=50)
     assert found["area_under_curve"] is None
     assert found["recall"]["value"] == 0.5
+
+
+def test_a_figure_of_few_scenes_of_a_kind_has_an_exact_interval_or_none() -> None:
+    """Twenty scenes, of which three have a right video that was said to hold: three carry precision."""
+    right = [scene < 3 for scene in range(20)]
+    scores = np.linspace(0, 1, 20)
+    found = against_judge([float(s) for s in scores], right, right, list(range(20)), resamples=100)
+    assert found["area_under_curve"]["low"] is None
+    for figure in ("precision", "recall"):
+        assert found[figure]["value"] == 1
+        assert found[figure]["low"] == pytest.approx(0.025 ** (1 / 3))  # Clopper-Pearson, three of three

@@ -13,7 +13,7 @@ from physplan.graph import EventChain
 from physplan.guidance import GuidanceConfig, Objective, build_objective
 from physplan.perception import Evidence, gather_evidence
 from physplan.video.base import FamilyModel
-from physplan.video.protocol import Conditioning
+from physplan.video.protocol import Conditioning, VideoRequest
 from physplan_models.loading import LoadOptions, load_video_model
 from physplan_testing import tiny_models
 from physplan_testing.pictures import ColourFeatures, ground_depth
@@ -49,14 +49,16 @@ def prepare(model: FamilyModel) -> Prepare:
         generator = torch.Generator().manual_seed(seed)
         pixels = (MELTING_FIRST.permute(1, 2, 0) * 255).byte().numpy()
         conditioning = of.prepare(
-            image=Image.fromarray(pixels),
-            prompt="an ice cube melts on the tray",
-            height=VIDEO[0],
-            width=VIDEO[1],
-            num_frames=17,
-            num_inference_steps=steps,
-            guidance_scale=scale,
-            generator=generator,
+            VideoRequest(
+                image=Image.fromarray(pixels),
+                prompt="an ice cube melts on the tray",
+                height=VIDEO[0],
+                width=VIDEO[1],
+                num_frames=17,
+                num_inference_steps=steps,
+                guidance_scale=scale,
+                generator=generator,
+            )
         )
         return conditioning, generator
 

@@ -10,14 +10,14 @@ from tests.scenes import MELTING_FIRST, MELTING_KEYFRAMES, ColourSegmenter, melt
 from torch import Tensor
 
 from physplan.graph import EventChain
-from physplan.guidance import PAPER, MeasureConfig, Schedule, guide
+from physplan.guidance import PAPER, Guide, MeasureConfig, Schedule, guide
 from physplan.guidance.config import GuidanceConfig
 from physplan.guidance.paper import regions
 from physplan.guidance.paper.algorithm import algorithm1
 from physplan.guidance.paper.constants import CONSTANTS, Constants
 from physplan.perception import Evidence, gather_evidence
 from physplan.pictures import to_picture
-from physplan.video.protocol import Conditioning, DrawsOutcome, VideoModel
+from physplan.video.protocol import Conditioning, DrawsOutcome, VideoModel, VideoRequest
 from physplan_testing import tiny_models
 from physplan_testing.pictures import ColourFeatures, ground_depth
 
@@ -95,7 +95,13 @@ def both_ways(
     reference = algorithm1(
         model, conditioning, chain, evidence, generator=generator(), constants=SHORT, **looks
     )
-    made = guide(model, conditioning, chain, evidence, generator=generator(), config=settings(SHORT), **looks)
+    made = guide(
+        model,
+        conditioning,
+        Guide(chain=chain, evidence=evidence, config=settings(SHORT)),
+        generator=generator(),
+        **looks,
+    )
     assert sum(term.gradient_norm is not None for step in made.steps for term in step.terms) >= 6
     return reference, made.latents
 
@@ -124,14 +130,16 @@ def test_the_two_are_equal_in_the_sandbox(float64: None) -> None:
 
     model, plan = SandboxVideo.from_pretrained(WEIGHTS / "video"), melting_chain(33)
     conditioning = model.prepare(
-        image=to_picture(MELTING_FIRST),
-        prompt="an ice cube melts on the tray",
-        height=96,
-        width=96,
-        num_frames=33,
-        num_inference_steps=3,
-        guidance_scale=1.0,
-        generator=torch.Generator().manual_seed(0),
+        VideoRequest(
+            image=to_picture(MELTING_FIRST),
+            prompt="an ice cube melts on the tray",
+            height=96,
+            width=96,
+            num_frames=33,
+            num_inference_steps=3,
+            guidance_scale=1.0,
+            generator=torch.Generator().manual_seed(0),
+        )
     )
     seen = gather_evidence(
         plan, MELTING_FIRST, MELTING_KEYFRAMES, segmenter=ColourSegmenter(), depth=ground_depth

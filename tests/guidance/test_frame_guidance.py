@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from tests.guidance.frame_guidance_plans import at_anchors, keyframes
 from torch import Tensor
 
-from physplan.guidance import FRAME_GUIDANCE, Progress, Schedule, guide
+from physplan.guidance import FRAME_GUIDANCE, Guide, Progress, Schedule, guide
 from physplan_testing.pictures import ColourFeatures, ground_depth
 
 VIDEO = (32, 32)
@@ -109,11 +109,9 @@ def test_every_repeat_equals_the_described_steps(model, prepare, chain, evidence
     result = guide(
         model,
         conditioning,
-        plan,
-        evidence,
+        Guide(chain=plan, evidence=evidence, config=CONFIG),
         encoder=ColourFeatures(),
         depth=ground_depth,
-        config=CONFIG,
         generator=generator,
         on_progress=collect,
     )
@@ -136,11 +134,13 @@ def test_it_starts_from_the_noise_of_the_other_methods_unless_its_own_draws_are_
         guide(
             model,
             conditioning,
-            chain,
-            evidence,
+            Guide(
+                chain=chain,
+                evidence=evidence,
+                config=replace(config, schedule=Schedule(repeats=(1,), travel=(5, 20))),
+            ),
             encoder=ColourFeatures(),
             depth=ground_depth,
-            config=replace(config, schedule=Schedule(repeats=(1,), travel=(5, 20))),
             generator=generator,
             on_progress=lambda seen, starts=starts: starts.append(seen.clean),
         )
@@ -166,11 +166,13 @@ def test_it_runs_without_classifier_free_guidance(model, prepare, chain, evidenc
     result = guide(
         model,
         conditioning,
-        chain,
-        evidence,
+        Guide(
+            chain=chain,
+            evidence=evidence,
+            config=replace(CONFIG, schedule=Schedule(repeats=(1, 0), travel=(5, 20))),
+        ),
         encoder=ColourFeatures(),
         depth=ground_depth,
-        config=replace(CONFIG, schedule=Schedule(repeats=(1, 0), travel=(5, 20))),
         generator=generator,
     )
     assert conditioning.guidance == ()

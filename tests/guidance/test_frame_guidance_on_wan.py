@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from tests.guidance.frame_guidance_plans import at_anchors, keyframes
 from torch import Tensor
 
-from physplan.guidance import Progress, Schedule, guide
+from physplan.guidance import Guide, Progress, Schedule, guide
 from physplan.guidance.recipes import FRAME_GUIDANCE_WAN
 from physplan.methods import find
 from physplan.pipeline.config_loading import load_config
@@ -102,11 +102,9 @@ def test_every_repeat_equals_the_described_steps(wan, prepare, chain, evidence, 
     result = guide(
         wan,
         conditioning,
-        plan,
-        evidence,
+        Guide(chain=plan, evidence=evidence, config=CONFIG),
         encoder=ColourFeatures(),
         depth=ground_depth,
-        config=CONFIG,
         generator=generator,
         on_progress=collect,
     )

@@ -17,6 +17,7 @@ from physplan.guidance import (
     FRAME_GUIDANCE,
     GuidanceConfig,
     GuidanceResult,
+    Guide,
     MeasureConfig,
     Progress,
     Schedule,
@@ -45,11 +46,9 @@ def run(model, prepare, chain, evidence):
         return guide(
             of,
             conditioning,
-            options.pop("chain", chain),
-            evidence,
+            Guide(chain=options.pop("chain", chain), evidence=evidence, config=config),
             encoder=ColourFeatures(),
             depth=ground_depth,
-            config=config,
             generator=generator,
             **options,
         )

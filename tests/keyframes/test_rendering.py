@@ -11,7 +11,14 @@ from PIL import Image
 
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
-from physplan.keyframes import EditRequest, Keyframe, NoPicture, RenderSettings, render_keyframes
+from physplan.keyframes import (
+    EditRequest,
+    Keyframe,
+    NoPicture,
+    RenderOptions,
+    RenderSettings,
+    render_keyframes,
+)
 from physplan.pictures import to_picture
 from scenes import MELTING_KEYFRAMES, ColourSegmenter, draw, melting_chain, row_depth
 
@@ -41,9 +48,9 @@ def good(request: EditRequest, _: int) -> Image.Image:
 
 
 def render(chain: EventChain, image: Image.Image, editor: object, **options: Any) -> tuple[Keyframe, ...]:
-    return render_keyframes(
-        chain, image, editor=editor, segmenter=ColourSegmenter(), depth=row_depth, **options
-    )
+    kept = {name: options.pop(name) for name in ("store", "on_keyframe") if name in options}
+    looking: dict[str, Any] = {"segmenter": ColourSegmenter(), "depth": row_depth}
+    return render_keyframes(chain, image, editor=editor, **looking, options=RenderOptions(**kept), **options)
 
 
 def test_every_keyframe_is_edited_from_the_first_frame(chain: EventChain, first_frame: Image.Image) -> None:

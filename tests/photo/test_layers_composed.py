@@ -115,7 +115,7 @@ def test_its_old_place_shows_the_sources_ground_and_what_hid_it_stays() -> None:
     assert float((vase - BLUE[:, None, None]).abs().max()) < 0.02
 
 
-def test_the_keyframe_is_the_sketchs_frame_and_says_so_in_its_key() -> None:
+def test_the_keyframe_is_the_frame_of_the_sketch_and_says_so_in_its_key() -> None:
     editor, plain = ComposeEditor(layers="drawn"), ComposeEditor()
     assert editor.identity != plain.identity
     first, chain = half_hidden(), plan()

@@ -18,6 +18,7 @@ from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.pipeline import Result, RunEvent
 from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.latents_stage import SamplingRequest
 from physplan.pipeline.run import Run
 from physplan.runs import layout
 from physplan.runs.records import StageRecord
@@ -156,8 +157,8 @@ def test_the_words_for_the_video_model_are_rewritten_by_a_model_that_sees_the_pi
         asked.append(request)
         return Answer(text=json.dumps({"words": "The ball\nfalls onto the table."}))
 
-    def listen(*args: Any, **more: Any) -> Any:
-        told.append(args[3])
+    def listen(request: SamplingRequest) -> Any:
+        told.append(request.prompt)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("physplan.pipeline.stage_runner.make_latents", listen)

@@ -20,7 +20,7 @@ from physplan.pipeline import PhysPlan
 from physplan.pipeline.config import Config, Inputs
 from physplan.pipeline.config_loading import load_config, override
 from physplan.pipeline.events import RunEvent
-from physplan.pipeline.sampling import unguided_clocks
+from physplan.pipeline.latents_stage import unguided_clocks
 from physplan.pipeline.stage_keys import deciding_settings
 from physplan.video.clocks import FLOW
 from physplan.video.keyframe_conditioning import GivenFrame

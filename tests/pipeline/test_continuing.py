@@ -140,8 +140,8 @@ def test_ctrl_c_leaves_a_folder_to_go_on_from(pp: PhysPlan, ice: Path, tmp_path:
     assert "latents: stopped" in (tmp_path / "run" / "log.txt").read_text()
     assert (tmp_path / "run" / "preview.png").exists()
     why = json.loads((tmp_path / "run" / "failure.json").read_text())
-    assert why == {"error": "It was stopped.", "same_command": "The same command goes on where this one was."}
-    assert "The same command goes on where this one was." in (tmp_path / "run" / "report.html").read_text()
+    assert why == {"error": "It was stopped.", "same_command": "Run it again: it continues where it stopped."}
+    assert "Run it again: it continues where it stopped." in (tmp_path / "run" / "report.html").read_text()
     assert done_by(pp, ice, tmp_path / "run") == since("latents")
     assert not (tmp_path / "run" / "failure.json").exists()
 

@@ -66,7 +66,7 @@ def test_arrays_and_pictures_are_the_frames() -> None:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (KeyboardInterrupt(), "The same command goes on where this one was."),
+        (KeyboardInterrupt(), "Run it again: it continues where it stopped."),
         (OSError(errno.ENOSPC, "No space left on device"), "once there is room on the disk"),
         (PhysPlanError("The plan is wrong."), "fails again until that is changed"),
     ],
@@ -77,5 +77,5 @@ def test_a_failure_says_whether_the_same_command_helps(error: BaseException, wor
 
 
 def test_a_lost_connection_is_worth_another_try_and_a_wrong_key_is_not() -> None:
-    assert "goes on" in advice(CallFault("the connection was lost", retryable=True))
+    assert "continues" in advice(CallFault("the connection was lost", retryable=True))
     assert "fails again" in advice(CallFault("the key is not valid", status=401))

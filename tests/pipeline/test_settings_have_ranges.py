@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.pipeline.config import Config, RuntimeConfig
 from physplan.pipeline.config_loading import override
 from physplan.pipeline.defaults import with_defaults
-from physplan_testing.settings_table import Setting, all_settings, table
+from physplan_models.cli.settings_table import ConfigField, all_settings
 
 SETTINGS = {one.name: one for one in all_settings()}
 ODD: list[Any] = [
@@ -106,11 +107,15 @@ def test_a_config_made_in_python_is_checked_as_well() -> None:
         with_defaults(Config(runtime=RuntimeConfig(at_once=0)))
 
 
-def test_the_page_of_settings_is_true() -> None:
-    page = Path(__file__).parents[2] / "docs" / "settings.md"
-    assert page.read_text(encoding="utf-8") == table(), (
-        "python -m physplan_testing.settings_table > docs/settings.md"
+def test_doctor_prints_a_row_for_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--settings"]) == 0
+    out = capsys.readouterr().out
+    assert re.findall(r"^\| `(\S+)` \|", out, re.M) == list(SETTINGS)
+    assert (
+        "| `video.fps` | a whole number from 1 to 240 |  | latents | frames per second of the file |" in out
     )
+    assert "| `video.prompt` | user, plan, both | `user` | latents |" in out
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in out.splitlines() if row.startswith("|")} == {6}
 
 
 def _get(config: Any, name: str) -> Any:
@@ -119,7 +124,7 @@ def _get(config: Any, name: str) -> Any:
     return config
 
 
-def _inside(value: float, one: Setting) -> bool:
+def _inside(value: float, one: ConfigField) -> bool:
     low, above, high, below = (one.metadata.get(edge) for edge in ("low", "above", "high", "below"))
     return (
         (low is None or value >= low)

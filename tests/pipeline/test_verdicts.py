@@ -1,4 +1,4 @@
-"""The last stage: the run's own eyes look at its video, and what nobody looked at never looks checked."""
+"""The last stage: the run's segmenter looks at its video; what is not looked at is not shown as checked."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def test_a_job_that_never_ends_is_cancelled_at_the_time_limit(tmp_path: Path, pi
         fault="stuck"
     ) as server:  # which cannot cancel: the job is fetched later, paid once
         pp = served(server, "openrouter", **limit)
-        with pytest.raises(PhysPlanError, match="fetches it later"):
+        with pytest.raises(PhysPlanError, match="run it again to fetch it"):
             pp.generate(picture, PROMPT, method="base", output_dir=tmp_path / "b")
         server.fault = ""
         pp.generate(picture, PROMPT, method="base", output_dir=tmp_path / "b")
@@ -221,7 +221,7 @@ def test_a_chain_that_was_cut_off_in_the_middle_pays_each_of_its_videos_once(
 
     with SecondIsStuck(fault="second") as server:
         pp = served(server, "openrouter", **{"video.time_limit": 3.0})
-        with pytest.raises(PhysPlanError, match="fetches it later"):
+        with pytest.raises(PhysPlanError, match="run it again to fetch it"):
             pp.generate(picture, PROMPT, method="conditioned", output_dir=tmp_path / "run")
         assert server.submitted == 2
         server.fault = ""

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from physplan.errors import PhysPlanError
-from physplan.video.protocol import VideoModel
+from physplan.video.protocol import VideoModel, VideoRequest
 from physplan.video.sampling import sample
 from physplan_sandbox.models.autoencoder import FrameAutoencoder, unsharp_mask
 from physplan_sandbox.models.contour import build_contour, to_full_rate, to_half_rate
@@ -38,14 +38,16 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> SandboxVideo:
 
 def prepared(model: SandboxVideo, steps: int = 2):
     return model.prepare(
-        image=Image.new("RGB", (96, 96), "teal"),
-        prompt="the ball drops",
-        height=96,
-        width=96,
-        num_frames=33,
-        num_inference_steps=steps,
-        guidance_scale=2.0,
-        generator=torch.Generator().manual_seed(0),
+        VideoRequest(
+            image=Image.new("RGB", (96, 96), "teal"),
+            prompt="the ball drops",
+            height=96,
+            width=96,
+            num_frames=33,
+            num_inference_steps=steps,
+            guidance_scale=2.0,
+            generator=torch.Generator().manual_seed(0),
+        )
     )
 
 

@@ -1,4 +1,4 @@
-"""From pixels to the graph: with perfect eyes the true graph; with worse eyes it degrades, not breaks."""
+"""From pixels to the graph: with perfect masks the true graph; with worse ones it degrades, not breaks."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def test_a_hidden_foot_still_stands_on_the_table() -> None:
             depth[0][vase.mask & (torch.arange(96)[:, None] >= low)] = 0.86
             return depth
 
-    eyes = Occluded()
-    graph = parse_picture(image, segmenter=eyes, depth=eyes)
+    masked = Occluded()
+    graph = parse_picture(image, segmenter=masked, depth=masked)
     table = next(node.id for node in graph.nodes if node.category == "table")
     assert all(Edge(table, "support", node.id) in graph for node in graph.nodes if node.category == "vase")
 

@@ -322,6 +322,25 @@ def test_the_keyboard_stays_where_it_is_while_a_page_follows_the_work(page: Any,
     assert faults(page) == []
 
 
+def test_a_double_click_makes_one_video_and_leads_to_it(page: Any, studio: Studio) -> None:
+    worker_of(studio).gate.clear()
+    page.goto(address(studio) + "#/run/half")
+    page.get_by_role("button", name="Make the video").wait_for()
+    for key in ("Tab", "Tab", "Enter"):  # the second link skips to the main button
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.textContent") == "Make the video"
+    page.get_by_role("button", name="Make the video").dblclick()
+    page.locator(".card.live").wait_for()
+    page.wait_for_function("document.activeElement.querySelector?.('.card.live')")
+    assert page.locator(".card.live").evaluate("live => live.getBoundingClientRect().top < innerHeight")
+    page.wait_for_timeout(700)
+    assert page.locator(".fault:visible").count() == 0
+    page.goto(address(studio) + "#/queue")
+    page.locator(".jobs .progress").wait_for()
+    assert page.locator(".jobs > *").count() == 1
+    assert faults(page) == []
+
+
 def test_a_file_that_is_no_picture_is_refused_where_it_was_chosen(page: Any, studio: Studio) -> None:
     page.goto(address(studio))
     wrong = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"no picture"}

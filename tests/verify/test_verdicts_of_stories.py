@@ -29,7 +29,7 @@ def pp() -> PhysPlan:
 
 @cache
 def story(name: str) -> tuple[EventChain, Evidence, Tensor]:
-    """The true chain and video; its states, seen by the sandbox's own eyes, are the keyframes."""
+    """The true chain and video; its states, seen by the sandbox's own segmenter, are the keyframes."""
     shown = sample(name)
     pictures, chain = shown.render().frames, true_chain(shown)
     keyframes = [Image.fromarray(pictures[anchor]) for anchor in chain.anchors]

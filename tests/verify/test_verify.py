@@ -199,7 +199,7 @@ def test_an_edit_of_what_is_not_seen_has_no_value() -> None:
 def test_the_command_judges_a_file_and_prints_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the sandbox's own eyes: the simulator's video against a video in which nothing happens."""
+    """With the sandbox's own segmenter: the simulator's video against a video in which nothing happens."""
     from physplan.video.files import write_video
     from physplan_sandbox.truth import true_chain
     from physplan_sandbox.world.phenomena import scene as world_scene

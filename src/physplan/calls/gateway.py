@@ -135,7 +135,7 @@ class Gateway:
                 if wait > self.policy.longest_wait:
                     raise CallFault(
                         f"{fault} The server asks to wait {wait:.0f} s, longer than the limit of "
-                        f"{self.policy.longest_wait:.0f} s: run the same command again later.",
+                        f"{self.policy.longest_wait:.0f} s: run it again later.",
                         status=fault.status,
                     ) from None
                 self._sleep(wait)

@@ -214,7 +214,7 @@ class Ledger:
             raise BudgetExceeded(
                 f"The budget of {budget:.4f} USD stops before the next call ({entry.purpose}): "
                 f"{committed:.4f} USD are spent or reserved and it could cost up to {entry.usd:.4f} USD. "
-                "All answers so far are stored; raise the budget and run the same command again to continue."
+                "All answers so far are stored; raise the budget and run it again to continue."
             )
         return committed <= room
 

@@ -84,7 +84,7 @@ class AnswerStore:
             except Timeout:
                 raise PhysPlanError(
                     f"Another process has been asking the same question for {patience:.0f} s: wait for it, "
-                    f"or end it, and run the same command again ({path})."
+                    f"or end it, and run it again ({path})."
                 ) from None
         try:
             with self._writing():

@@ -159,18 +159,12 @@ def _outputs(args: argparse.Namespace) -> tuple[Path, list[Path]]:
 def _prepared(args: argparse.Namespace, output: Path) -> Run:
     """The run of `generate` with these options, of which no more than the plan is made; it has no folder."""
     from physplan.pipeline.backends import Backends
-    from physplan.pipeline.run import prepare_run
+    from physplan.pipeline.run import RunRequest, prepare_run
     from physplan.runs import RunFolder
 
     config = _config(args)
-    return prepare_run(
-        RunFolder(output.with_suffix("")),
-        config,
-        Backends(config),
-        image=args.image,
-        prompt=args.prompt,
-        method=args.method,
-    )
+    request = RunRequest(image=args.image, prompt=args.prompt, method=args.method)
+    return prepare_run(RunFolder(output.with_suffix("")), config, Backends(config), request)
 
 
 def _chain(args: argparse.Namespace, run: Run, calls: Path, record: PlanRecord) -> EventChain:

@@ -7,7 +7,7 @@ from physplan.lazy import lazy_names
 if TYPE_CHECKING:
     from physplan.guidance.ablations import ABLATIONS
     from physplan.guidance.config import GuidanceConfig, MeasureConfig
-    from physplan.guidance.guided_video import guide
+    from physplan.guidance.guided_video import Guide, guide
     from physplan.guidance.losses import register_loss
     from physplan.guidance.objective import Objective, build_objective
     from physplan.guidance.recipes import FRAME_GUIDANCE, GUIDED_SKETCH, PAPER
@@ -19,7 +19,7 @@ else:
         __name__,
         {
             "config": "GuidanceConfig MeasureConfig",
-            "guided_video": "guide",
+            "guided_video": "Guide guide",
             "ablations": "ABLATIONS",
             "recipes": "FRAME_GUIDANCE GUIDED_SKETCH PAPER",
             "losses": "register_loss",
@@ -31,7 +31,7 @@ else:
     )
 
 __all__ = [
-    "ABLATIONS", "FRAME_GUIDANCE", "GUIDED_SKETCH", "PAPER", "GuidanceConfig", "GuidanceResult",
+    "ABLATIONS", "FRAME_GUIDANCE", "GUIDED_SKETCH", "PAPER", "GuidanceConfig", "GuidanceResult", "Guide",
     "MeasureConfig", "Objective", "Progress", "Schedule", "StepRecord", "StopRun", "TermRecord",
     "build_objective", "guide", "guided_sample", "register_loss",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 
 from physplan.errors import PhysPlanError
@@ -21,25 +23,33 @@ from physplan.video.protocol import Conditioning, VideoModel, led_by_plan
 from physplan.video.sampling import Start
 
 
+@dataclass(frozen=True, kw_only=True)
+class Guide:
+    """What a guided video follows, and how."""
+
+    chain: EventChain
+    evidence: Evidence
+    config: GuidanceConfig
+
+
 def guide(
     model: VideoModel,
     conditioning: Conditioning,
-    chain: EventChain,
-    evidence: Evidence,
+    by: Guide,
     *,
     encoder: FeatureEncoder,
     depth: DepthEstimator,
-    config: GuidanceConfig,
     generator: torch.Generator,
     on_progress: OnProgress | None = None,
     checkpoint: Checkpoint | None = None,
     start: Start | None = None,
 ) -> GuidanceResult:
-    """Sample the video's clean latents so that it goes through the states of `chain` (section 3.2).
+    """Sample the video's clean latents so that it goes through the states of `by.chain` (section 3.2).
 
-    `generator` is the one `prepare` was given; the same seed gives the same latents. With `config.start`
+    `generator` is the one `prepare` was given; the same seed gives the same latents. With `by.config.start`
     "sketch", `start` is the sketch (`physplan.sketch.start.sketch_start`), which guidance cannot make.
     """
+    chain, evidence, config = by.chain, by.evidence, by.config
     _refuse_unequal(conditioning, chain, config, start)
     if config.noise_order == "frame_guidance":
         conditioning = frame_guidance_start(conditioning, generator)

@@ -7,7 +7,7 @@ from physplan.lazy import lazy_names
 if TYPE_CHECKING:
     from physplan.keyframes.check import KeyframeCheck, check_keyframe
     from physplan.keyframes.protocol import EditRequest, KeyframeEditor, NoPicture
-    from physplan.keyframes.render import Keyframe, judge_keyframes, render_keyframes
+    from physplan.keyframes.render import Keyframe, RenderOptions, judge_keyframes, render_keyframes
     from physplan.keyframes.settings import CheckSettings, RenderSettings
 else:
     __getattr__ = lazy_names(
@@ -15,12 +15,12 @@ else:
         {
             "check": "KeyframeCheck check_keyframe",
             "protocol": "EditRequest KeyframeEditor NoPicture",
-            "render": "Keyframe judge_keyframes render_keyframes",
+            "render": "Keyframe RenderOptions judge_keyframes render_keyframes",
             "settings": "CheckSettings RenderSettings",
         },
     )
 
 __all__ = [
     "CheckSettings", "EditRequest", "Keyframe", "KeyframeCheck", "KeyframeEditor", "NoPicture",
-    "RenderSettings", "check_keyframe", "judge_keyframes", "render_keyframes",
+    "RenderOptions", "RenderSettings", "check_keyframe", "judge_keyframes", "render_keyframes",
 ]  # fmt: skip

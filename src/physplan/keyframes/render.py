@@ -39,6 +39,15 @@ class Keyframe:
         return f"Keyframe {self.event + 1} ({tries}, drift {self.check.drift:.1%}): {verdict}."
 
 
+@dataclass(frozen=True, kw_only=True)
+class RenderOptions:
+    """Which keyframes are drawn, and where drawings go; decides nothing of how they look."""
+
+    store: str | os.PathLike[str] | None = None  # the folder that keeps every drawing
+    only: Sequence[int] | None = None  # events from 0; None: all
+    on_keyframe: Callable[[Keyframe], None] | None = None
+
+
 Seen = tuple[Sighting, KeyframeCheck]
 
 
@@ -52,22 +61,15 @@ def render_keyframes(
     first: Sighting | None = None,
     seed: int = 0,
     settings: RenderSettings | None = None,
-    store: str | os.PathLike[str] | None = None,
-    on_keyframe: Callable[[Keyframe], None] | None = None,
-    only: Sequence[int] | None = None,
+    options: RenderOptions | None = None,
 ) -> tuple[Keyframe, ...]:
-    """One keyframe per event, each edited from the first frame. The folder `store` keeps every drawing.
-
-    `only` names the events, from 0, whose keyframes are wanted, where not all are.
-
-    `first` is the evidence of the first frame, where it has been gathered already.
-    """
-    rules = settings or RenderSettings()
+    """One keyframe per event, each edited from the first frame; `first`: what is seen there, where known."""
+    rules, options = settings or RenderSettings(), options or RenderOptions()
     image = Picture.of(image).image
     if first is None:
         first = look(chain.graph, to_tensor(image), segmenter=segmenter, depth=depth)
     evidence = first_frame_evidence(chain.graph, first)
-    drawings = DrawingStore(store)
+    drawings = DrawingStore(options.store)
     looking = threading.Lock()  # the networks that look are shared by all threads
 
     def inspect(drawn: Image.Image, event: int) -> Seen:
@@ -90,13 +92,12 @@ def render_keyframes(
         keyframe = _best_drawing(
             request, lambda asked: _draw(editor, asked, drawings), inspect, redraws=rules.redraws
         )
-        if on_keyframe:
-            on_keyframe(keyframe)
+        if options.on_keyframe:
+            options.on_keyframe(keyframe)
         return keyframe
 
-    return tuple(
-        side_by_side(render, range(len(chain.events)) if only is None else only, at_once=editor.at_once)
-    )
+    wanted = range(len(chain.events)) if options.only is None else options.only
+    return tuple(side_by_side(render, wanted, at_once=editor.at_once))
 
 
 def judge_keyframes(

@@ -85,7 +85,9 @@ class Backends:
             temperature=wanted.temperature,
             max_output_tokens=wanted.max_output_tokens,
         )
-        return make_reasoner(wanted.name, settings, prompts=wanted.prompts, eyes=lambda: self.segmenter)
+        return make_reasoner(
+            wanted.name, settings, prompts=wanted.prompts, load_segmenter=lambda: self.segmenter
+        )
 
     def editor(self, calls: Path | None) -> KeyframeEditor:
         wanted = self.config.editor

@@ -13,7 +13,7 @@ from physplan.runs import RunFolder, layout
 
 
 def record_failure(folder: RunFolder, error: BaseException) -> None:
-    """Write down what went wrong and whether the same command helps; a report of what there is."""
+    """Write down what went wrong and whether it helps to run it again; a report of what there is."""
     with suppress(OSError, PhysPlanError):  # a full disk must not hide the error that is on its way
         write_json(folder / layout.FAILURE, {"error": explain(error), "same_command": advice(error)})
         from physplan.report import write_report
@@ -33,10 +33,10 @@ def advice(error: BaseException) -> str:
     causes = _causes(error)
     lost = any(isinstance(one, CallFault) and one.retryable for one in causes)
     if lost or any(isinstance(one, KeyboardInterrupt) for one in causes):
-        return "The same command goes on where this one was."
+        return "Run it again: it continues where it stopped."
     if any(isinstance(one, OSError) and one.errno in (errno.ENOSPC, errno.EDQUOT) for one in causes):
-        return "The same command goes on where this one was, once there is room on the disk."
-    return "The same command fails again until that is changed; what is done by then is kept."
+        return "Run it again once there is room on the disk: it continues where it stopped."
+    return "It fails again until that is changed; what is done by then is kept."
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:

@@ -34,7 +34,15 @@ from physplan.pipeline.requirements import (
     wanted,
 )
 from physplan.pipeline.result import Cost, OutputType, Result, collect
-from physplan.pipeline.run import AnyPicture, Run, begin, check_folder, prepare_run, refuse_void_guidance
+from physplan.pipeline.run import (
+    AnyPicture,
+    Run,
+    RunRequest,
+    begin,
+    check_folder,
+    prepare_run,
+    refuse_void_guidance,
+)
 from physplan.pipeline.step_callback import OnStepEnd, step_callback
 from physplan.registry import did_you_mean
 from physplan.runs import RunFolder, layout
@@ -79,7 +87,8 @@ class PhysPlan:
         redo: bool = False, on_event: OnEvent = silent,
     ) -> EventChain:  # fmt: skip
         """What happens, as a verified chain of events: JSON that you can read and edit."""
-        with self._run(output_dir, redo, on_event, upto="plan", image=image, prompt=prompt) as run:
+        request = RunRequest(image=image, prompt=prompt, on_event=on_event)
+        with self._run(output_dir, redo, request, upto="plan") as run:
             self._do(run, "plan")
             return layout.load_plan(run.folder.path)
 
@@ -89,8 +98,8 @@ class PhysPlan:
         output_dir: str | os.PathLike[str] | None = None, redo: bool = False, on_event: OnEvent = silent,
     ) -> tuple[Image.Image, ...]:  # fmt: skip
         """A picture of each state, drawn from the first frame."""
-        given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan}
-        with self._run(output_dir, redo, on_event, upto="keyframes", **given) as run:
+        request = RunRequest(image=image, prompt=prompt, plan=plan, on_event=on_event)
+        with self._run(output_dir, redo, request, upto="keyframes") as run:
             self._do(run, "keyframes")
             return tuple(layout.load_keyframes(run.folder.path))
 
@@ -104,9 +113,10 @@ class PhysPlan:
         """The plan as a crude animation, from its keyframes. No video model is loaded.
 
         `method` counts where it plans in its own way; what the run folder `reuse` holds is not made again."""
-        given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan, "keyframes": keyframes}
-        given |= {"method": method} if method else {}
-        with self._run(output_dir, redo, on_event, upto="sketch", **given) as run:
+        request = RunRequest(
+            image=image, prompt=prompt, plan=plan, keyframes=keyframes, method=method, on_event=on_event
+        )
+        with self._run(output_dir, redo, request, upto="sketch") as run:
             self._do(run, "sketch", reuse=None if reuse is None else RunFolder(reuse))
             return run.folder / layout.SKETCH
 
@@ -115,16 +125,16 @@ class PhysPlan:
         output_dir: str | os.PathLike[str],
     ) -> Image.Image:  # fmt: skip
         """The keyframe of one event, counted from 1, with another seed; nothing of the run is changed."""
-        run = prepare_run(
-            RunFolder(output_dir), self.config, self.backends, image=image, prompt=None, plan=plan
-        )
+        request = RunRequest(image=image, plan=plan)
+        run = prepare_run(RunFolder(output_dir), self.config, self.backends, request)
         assert run.plan is not None
         if not 1 <= event <= len(run.plan.events):
             raise PhysPlanError(f"The plan has {len(run.plan.events)} events: there is no keyframe {event}.")
+        from physplan.keyframes import RenderOptions
         from physplan.pipeline.stages import make_keyframes
 
-        config = load_config(self.config, {"editor.seed": seed})
-        drawn = make_keyframes(config, self.backends, run.frame, run.plan, calls=run.calls, only=[event - 1])
+        config, options = load_config(self.config, {"editor.seed": seed}), RenderOptions(only=[event - 1])
+        drawn = make_keyframes(config, self.backends, run.frame, run.plan, calls=run.calls, options=options)
         return drawn.images[0]
 
     def generate(
@@ -166,12 +176,12 @@ class PhysPlan:
                 "The base model's video is shown beside that of another method, in the report: give a method "
                 "that uses the video model, and a folder."
             )
-        given: dict[str, Any] = {"image": image, "prompt": prompt, "plan": plan, "keyframes": keyframes}
-        given |= {"method": chosen.name, "seed": seed_of(generator, seed), "attempts": attempts}
-        given["callback"] = step_callback(self, callback_on_step_end, callback_on_step_end_tensor_inputs)
-        with self._run(
-            output_dir, redo, on_event, overrides=overrides, losses=own_losses(losses), **given
-        ) as run:
+        request = RunRequest(
+            image=image, prompt=prompt, plan=plan, keyframes=keyframes, method=chosen.name,
+            seed=seed_of(generator, seed), attempts=attempts, on_event=on_event,
+            callback=step_callback(self, callback_on_step_end, callback_on_step_end_tensor_inputs),
+        )  # fmt: skip
+        with self._run(output_dir, redo, request, overrides=overrides, losses=own_losses(losses)) as run:
             try:
                 self._do(run, reuse=None if reuse is None else RunFolder(reuse))
                 if with_base:
@@ -221,9 +231,8 @@ class PhysPlan:
     ) -> Forecast:
         """What `generate` would do, call, pay and need; what it would refuse is refused, what this machine
         lacks is named. To estimate the memory of a large model takes a minute: `with_memory`."""
-        run = prepare_run(
-            RunFolder(output_dir), self.config, self.backends, image=image, prompt=prompt, **given
-        )
+        request = RunRequest(image=image, prompt=prompt, **given)
+        run = prepare_run(RunFolder(output_dir), self.config, self.backends, request)
         refuse_void_guidance(run.method, run.config)
         check_folder(run, redo=redo)
         check_names(run.config)
@@ -265,16 +274,16 @@ class PhysPlan:
         self,
         output_dir: str | os.PathLike[str] | None,
         redo: bool,
-        on_event: OnEvent,
+        request: RunRequest,
+        *,
         overrides: Mapping[str, Any] | None = None,
         losses: Sequence[str] = (),
         upto: layout.StageName | None = None,
-        **given: Any,
     ) -> Iterator[Run]:
         """A run that may begin: nothing is written before all that can be refused is."""
         config = self.config_for(overrides or {}, losses) if overrides or losses else self.config
         with _folder(output_dir) as path:
-            run = prepare_run(RunFolder(path), config, self.backends, on_event=on_event, **given)
+            run = prepare_run(RunFolder(path), config, self.backends, request)
             check_folder(run, redo=redo)
             require(run, upto=upto)
             with run.folder.locked():

@@ -71,12 +71,13 @@ class Result:
 
     def __repr__(self) -> str:
         """One line; frames and graphs have too many numbers to print."""
+        count = len(self.video if self.frames is None else self.frames)
         events = f"{len(self.plan.events)} events" if self.plan else "unguided"
         seconds = sum(self.cost.seconds.values())
         where = f", {self.folder}" if self.folder else ""
         notes = f", {len(self.notes)} notes" if self.notes else ""
         return (
-            f"Result({len(self.video)} frames at {self.fps:g} per second, {events}, {seconds:.0f} s, "
+            f"Result({count} frames at {self.fps:g} per second, {events}, {seconds:.0f} s, "
             f"{self.cost.usd:.2f} USD, {self.verdict.verdict}{notes}{where})"
         )
 

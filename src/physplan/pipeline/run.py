@@ -105,24 +105,26 @@ class Run:
         return tell
 
 
-def prepare_run(
-    folder: RunFolder,
-    config: Config,
-    backends: Backends,
-    *,
-    image: AnyPicture,
-    prompt: str | None,
-    plan: EventChain | str | os.PathLike[str] | None = None,
-    keyframes: Sequence[AnyPicture] | None = None,
-    seed: int = 0,
-    method: str | None = None,
-    attempts: int = 1,
-    on_event: OnEvent = silent,
-    callback: StepCallback | None = None,
-) -> Run:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunRequest:
+    """What is given for one run, unchecked."""
+
+    image: AnyPicture
+    prompt: str | None = None  # the plan's, where there is one
+    plan: EventChain | str | os.PathLike[str] | None = None
+    keyframes: Sequence[AnyPicture] | None = None
+    seed: int = 0
+    method: str | None = None  # the config's by default
+    attempts: int = 1
+    on_event: OnEvent = silent
+    callback: StepCallback | None = None
+
+
+def prepare_run(folder: RunFolder, config: Config, backends: Backends, request: RunRequest) -> Run:
     """Everything that can be wrong with what was given is found here."""
-    picture = Picture.of(image)
-    video, chosen = config.video, find(method or config.method, config.method)
+    picture, prompt = Picture.of(request.image), request.prompt
+    plan, seed, attempts = request.plan, request.seed, request.attempts
+    video, chosen = config.video, find(request.method or config.method, config.method)
     frames = check_frames(video.clip.num_frames)
     frame, fit = fit_picture(picture.image, width=video.clip.width, height=video.clip.height, mode=video.fit)
     chain = read_plan(plan, picture, Picture.of(frame), frames) if plan is not None else None
@@ -146,7 +148,8 @@ def prepare_run(
         raise PhysPlanError(f"{attempts} attempts cannot be made: give a number from 1 to {MOST_ATTEMPTS}.")
     if attempts > 1 and not chosen.samples:
         raise PhysPlanError("A storyboard is the same with every seed: ask for one attempt.")
-    drawn = read_keyframes(keyframes, chain, frame.size) if keyframes is not None else None
+    given = request.keyframes
+    drawn = read_keyframes(given, chain, frame.size) if given is not None else None
     inputs = Inputs(
         image=picture.sha256,
         prompt=prompt,
@@ -159,7 +162,7 @@ def prepare_run(
     )
     run = Run(
         folder=folder, config=config, inputs=inputs, backends=backends, picture=picture, frame=frame, fit=fit,
-        plan=chain, keyframes=drawn, on_event=on_event, callback=callback,
+        plan=chain, keyframes=drawn, on_event=request.on_event, callback=request.callback,
     )  # fmt: skip
     refuse_uncalled(run)
     return run

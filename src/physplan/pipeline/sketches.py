@@ -38,10 +38,12 @@ def draw_sketch(
     on_keyframe: Callable[[Keyframe], None] | None = None,
 ) -> tuple[Sketch, tuple[Image.Image, ...]]:
     """The keyframes of a plan, and the plan in motion between them. No video model is loaded."""
+    from physplan.keyframes import RenderOptions
     from physplan.pipeline.stages import make_evidence, make_keyframes
     from physplan.sketch.registry import sketch_by
 
-    drawn = make_keyframes(config, backends, frame, chain, calls=calls, store=store, on_keyframe=on_keyframe)
+    options = RenderOptions(store=store, on_keyframe=on_keyframe)
+    drawn = make_keyframes(config, backends, frame, chain, calls=calls, options=options)
     return sketch_by(config, chain, make_evidence(chain, drawn.sightings)), drawn.images
 
 

@@ -16,8 +16,9 @@ from torch import Tensor
 from physplan.errors import PhysPlanError
 from physplan.files import atomic_path, write_json
 from physplan.graph import EventChain, GraphError
+from physplan.guidance import Guide
 from physplan.guidance.losses import own_identities
-from physplan.keyframes import Keyframe
+from physplan.keyframes import Keyframe, RenderOptions
 from physplan.keyframes.registry import EDITORS
 from physplan.perception.preview import save_previews
 from physplan.pipeline import stages
@@ -26,10 +27,10 @@ from physplan.pipeline.checking import check_video
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.forecast import memory_needed
 from physplan.pipeline.keyframe_places import frames_to_give
+from physplan.pipeline.latents_stage import SamplingRequest, make_latents
 from physplan.pipeline.origins import origin_of, write_told
 from physplan.pipeline.planning import make_plan, renew_plan
 from physplan.pipeline.run import Run, recorded_identity
-from physplan.pipeline.sampling import Guide, make_latents
 from physplan.pipeline.stage_keys import digest, former_keys, stage_key
 from physplan.pipeline.words import words_of
 from physplan.reasoning import PlanRecord, Step
@@ -213,8 +214,7 @@ def _keyframes(run: Run, memory: InMemory) -> Made:
         chain,
         given=run.keyframes,
         calls=run.calls,
-        store=run.folder / layout.DRAWINGS,
-        on_keyframe=on_keyframe,
+        options=RenderOptions(store=run.folder / layout.DRAWINGS, on_keyframe=on_keyframe),
     )
     memory.sightings = drawn.sightings
     files = []
@@ -261,18 +261,20 @@ def _latents(run: Run, memory: InMemory) -> Made:
     given, told = _given_frames(run) if run.method.conditioned else ([], [])
     checkpoint = CheckpointFile(run.folder / layout.SAMPLING, key_of(run, LATENTS)[0])
     sampled = make_latents(
-        config,
-        run.backends,
-        run.frame,
-        words_of(run, _followed(run)),
-        seed=run.inputs.seed,
-        guided_by=guided_by,
-        sketch=sketch,
-        keyframes=given,
-        tell=tell,
-        preview=run.folder / layout.PREVIEW,
-        checkpoint=checkpoint,
-        callback=run.callback,
+        SamplingRequest(
+            config=config,
+            backends=run.backends,
+            frame=run.frame,
+            prompt=words_of(run, _followed(run)),
+            seed=run.inputs.seed,
+            guided_by=guided_by,
+            sketch=sketch,
+            keyframes=given,
+            tell=tell,
+            preview=run.folder / layout.PREVIEW,
+            checkpoint=checkpoint,
+            callback=run.callback,
+        )
     )
     path, losses = run.folder / layout.LATENTS, run.folder / layout.LOSSES
     save_latents(path, sampled.latents, sampled.layout)

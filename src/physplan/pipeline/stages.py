@@ -6,7 +6,7 @@ compare with. Planning is in `planning`, because it needs no torch; sampling is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from physplan.graph import EventChain
 from physplan.keyframes import (
     Keyframe,
     KeyframeEditor,
+    RenderOptions,
     RenderSettings,
     judge_keyframes,
     render_keyframes,
@@ -62,9 +63,7 @@ def make_keyframes(
     editor: KeyframeEditor | None = None,
     given: Sequence[Image.Image] | None = None,
     calls: Path | None = None,
-    store: Path | None = None,
-    on_keyframe: Callable[[Keyframe], None] | None = None,
-    only: Sequence[int] | None = None,
+    options: RenderOptions | None = None,
 ) -> Drawn:
     """A picture of each state, by `editor` (where none is given, the config's); or `given`, and judged."""
     wanted = config.editor
@@ -82,9 +81,7 @@ def make_keyframes(
         first=first,
         seed=wanted.seed,
         settings=RenderSettings(redraws=wanted.redraws, check=wanted.check),
-        store=store,
-        on_keyframe=on_keyframe,
-        only=only,
+        options=options,
         **models,
     )
     return Drawn(first=first, keyframes=keyframes)

@@ -25,20 +25,20 @@ def make_reasoner(
     settings: CallSettings | None = None,
     *,
     prompts: str | os.PathLike[str] | None = None,
-    eyes: Callable[[], Segmenter] | None = None,
+    load_segmenter: Callable[[], Segmenter] | None = None,
 ) -> Reasoner:
     """The reasoner of a preset, or of a preset with an ablation ("paper-full-graph").
 
     `prompts` is a folder with templates of one's own; they are checked here, before anything is asked.
-    `eyes` gives the run's segmenter to a reasoner that looks at the picture with it.
+    `load_segmenter` gives the run's segmenter for a reasoner that looks at the picture with it.
     """
     entry = REASONERS.get(name)
     if entry is not None and importlib.util.find_spec(entry.partition(":")[0]) is None:
         raise PhysPlanError(f"The reasoner {name!r} is not part of this installation.")
     make = REASONERS.load(name)
     options: dict[str, Any] = {}
-    if eyes is not None and "eyes" in inspect.signature(make).parameters:
-        options["eyes"] = eyes
+    if load_segmenter is not None and "load_segmenter" in inspect.signature(make).parameters:
+        options["load_segmenter"] = load_segmenter
     if prompts is not None:
         if "prompts" not in inspect.signature(make).parameters:
             raise PhysPlanError(f"The reasoner {name!r} asks no model: leave out reasoner.prompts.")

@@ -109,6 +109,4 @@ class RunFiles:
             raise self._unfit(name)
 
     def _unfit(self, name: str) -> PhysPlanError:
-        return PhysPlanError(
-            f"{self.folder / name} does not fit {layout.PLAN}: delete it and give the same command again."
-        )
+        return PhysPlanError(f"{self.folder / name} does not fit {layout.PLAN}: delete it and run it again.")

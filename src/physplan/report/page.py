@@ -84,7 +84,7 @@ def _notes(run: RunFiles) -> str:
     """What is off before the video was sampled."""
     records = [record for stage in layout.STAGES if (record := run.folder.record(stage))]
     notes = [*filter(None, [_cut_off(run)]), *(note for note in notes_of(records) if note != GIVEN)]
-    unfinished = "" if run.has("video") else "This run is not finished: the same command continues it. "
+    unfinished = "" if run.has("video") else "This run is not finished: run it again to continue. "
     if failure := layout.load_failure(run.folder.path):
         unfinished = f"This run did not end: {escape(failure['error'])} {escape(failure['same_command'])} "
     if notes or unfinished:

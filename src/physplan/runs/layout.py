@@ -140,7 +140,7 @@ def load_evidence(folder: Path) -> Evidence:
 
 
 def load_failure(folder: Path) -> dict[str, str] | None:
-    """Why the run did not end, and whether the same command helps; None where it did or is under way."""
+    """Why the run did not end, and whether it helps to run it again; None where it did or is under way."""
     try:
         found = read_object(load_json(folder, FAILURE), "$", ("error", "same_command"))
         return {name: read_string(found[name], f"$.{name}") for name in ("error", "same_command")}

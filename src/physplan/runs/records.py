@@ -28,11 +28,11 @@ def read_from(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise PhysPlanError(f"There is no {path}: give the same command again to make it anew.") from None
+        raise PhysPlanError(f"There is no {path}: run it again to make it anew.") from None
     except (GraphError, OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise PhysPlanError(
-            f"{path} cannot be used ({reason}): delete it and give the same command again to make it anew."
+            f"{path} cannot be used ({reason}): delete it and run it again to make it anew."
         ) from None
 
 

@@ -7,8 +7,8 @@ from physplan.runs.folder import RunFolder
 from physplan.runs.records import file_digest
 from physplan.verify.verdict import Checked, NotChecked
 
-NOT_YET = "the run was made or stopped before it was: the same command checks it"
-CHANGED = "the video or its verdict was changed afterwards: the same command checks it again"
+NOT_YET = "the run was made or stopped before it was: run it again to check it"
+CHANGED = "the video or its verdict was changed afterwards: run it again to check it"
 
 
 def verdict_of(folder: RunFolder) -> Checked:

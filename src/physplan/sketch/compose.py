@@ -92,7 +92,7 @@ def _state_at(
 ) -> Posed | None:
     """How an object is at the end of an event; of one that goes, how it was."""
     anchor = chain.events[event].anchor
-    done = [leg for leg in own if leg.end <= anchor]
+    done = [segment for segment in own if segment.end <= anchor]
     if done:
         return done[-1].after or done[-1].before
     return own[0].before or own[0].after
@@ -124,17 +124,22 @@ class _Painter:
     def _patches(self, frame: int, id: str) -> list[Patch]:
         """What is drawn of one object in one frame, one over the other."""
         own = self.ways[id]
-        leg = next((leg for leg in own if leg.start < frame <= leg.end), None)
-        if leg is None or frame == leg.end:
-            done = [leg for leg in own if leg.end <= frame]
+        segment = next((segment for segment in own if segment.start < frame <= segment.end), None)
+        if segment is None or frame == segment.end:
+            done = [segment for segment in own if segment.end <= frame]
             if done:
                 return self._at_rest(done[-1].after) if done[-1].after is not None else []
             return self._at_first(id)
-        at = moment(leg.motion, leg.way, (frame - leg.start) / (leg.end - leg.start), leg.phase)
-        if leg.look_only and leg.after is not None and leg.before is not None:
-            after = (replace(p, pixels=p.pixels * at.progress) for p in self._at_rest(leg.after))
-            return [*self._at_rest(leg.before), *after]
-        return _moving(leg, at)
+        at = moment(
+            segment.motion,
+            segment.way,
+            (frame - segment.start) / (segment.end - segment.start),
+            segment.phase,
+        )
+        if segment.look_only and segment.after is not None and segment.before is not None:
+            after = (replace(p, pixels=p.pixels * at.progress) for p in self._at_rest(segment.after))
+            return [*self._at_rest(segment.before), *after]
+        return _moving(segment, at)
 
     def _at_first(self, id: str) -> list[Patch]:
         if id not in self.scene.first.masks:
@@ -157,21 +162,21 @@ def _at_rest(posed: Posed) -> list[Patch]:
     return [patch for patch in patches if patch is not None]
 
 
-def _moving(leg: MotionSegment, at: Moment) -> list[Patch]:
+def _moving(segment: MotionSegment, at: Moment) -> list[Patch]:
     patches: list[Patch | None] = []
-    height = (leg.before or leg.after).cut.layer.shape[-2]  # type: ignore[union-attr]
+    height = (segment.before or segment.after).cut.layer.shape[-2]  # type: ignore[union-attr]
     place = (at.place[0] * height, at.place[1] * height)
-    for posed, weight in _weights(leg, at):
+    for posed, weight in _weights(segment, at):
         moved = max(abs(place[0] - posed.place[0]), abs(place[1] - posed.place[1])) / (HALO_REACH * height)
-        near = max(0.0, 1 - moved - abs(at.size - 1) * 4 - abs(_angle(leg, posed, at)) / 20) * weight
+        near = max(0.0, 1 - moved - abs(at.size - 1) * 4 - abs(_angle(segment, posed, at)) / 20) * weight
         if near > 0 and at.shown == (0.0, 1.0):
             patches.append(_ring(posed, near, at.opacity))
-    for posed, weight in _weights(leg, at):
-        scale, centre = _scale(leg, posed, at), place
-        if leg.motion.law in ("grow", "shrink") and at.size < 1:
+    for posed, weight in _weights(segment, at):
+        scale, centre = _scale(segment, posed, at), place
+        if segment.motion.law in ("grow", "shrink") and at.size < 1:
             centre = (place[0], place[1] + (1 - at.size) * posed.cut.size[1] / 2)  # it stands on something
         cut = _shown(posed.cut, at, weight * at.opacity)
-        patches.append(cut.posed(centre, angle=_angle(leg, posed, at), scale=scale))
+        patches.append(cut.posed(centre, angle=_angle(segment, posed, at), scale=scale))
     return [patch for patch in patches if patch is not None]
 
 
@@ -186,26 +191,30 @@ def _ring(posed: Posed, near: float, opacity: float) -> Patch | None:
     return Patch(pixels=pixels, rows=rows, columns=columns)
 
 
-def _weights(leg: MotionSegment, at: Moment) -> list[tuple[Posed, float]]:
+def _weights(segment: MotionSegment, at: Moment) -> list[tuple[Posed, float]]:
     """Whose look is shown: the state before, then both, then the state after."""
-    if leg.before is None or leg.after is None or leg.shape_kept:
-        posed = leg.before if leg.before is not None and at.progress < 1 else leg.after or leg.before
+    if segment.before is None or segment.after is None or segment.shape_kept:
+        posed = (
+            segment.before
+            if segment.before is not None and at.progress < 1
+            else segment.after or segment.before
+        )
         assert posed is not None
         return [(posed, 1.0)]
-    if not LAWS[leg.motion.law].moves and leg.motion.law not in ("grow", "shrink"):
-        return [(leg.before, 1.0), (leg.after, at.progress)]
-    if leg.motion.law in TURNING:  # it is the same thing all the way: its own look almost to the end
+    if not LAWS[segment.motion.law].moves and segment.motion.law not in ("grow", "shrink"):
+        return [(segment.before, 1.0), (segment.after, at.progress)]
+    if segment.motion.law in TURNING:  # it is the same thing all the way: its own look almost to the end
         return [
-            (leg.before, 1 - _smooth((at.progress - 0.9) * 10)),
-            (leg.after, _smooth((at.progress - 0.8) * 10)),
+            (segment.before, 1 - _smooth((at.progress - 0.9) * 10)),
+            (segment.after, _smooth((at.progress - 0.8) * 10)),
         ]
-    if leg.before.cut.size == leg.after.cut.size or LAWS[leg.motion.law].moves:
+    if segment.before.cut.size == segment.after.cut.size or LAWS[segment.motion.law].moves:
         return [
-            (leg.before, 1 - _smooth((at.progress - 0.8) * 5)),
-            (leg.after, _smooth((at.progress - 0.6) * 2.5)),
+            (segment.before, 1 - _smooth((at.progress - 0.8) * 5)),
+            (segment.after, _smooth((at.progress - 0.6) * 2.5)),
         ]
     late, early = _smooth((at.progress - 0.5) * 2), _smooth(at.progress * 2)
-    return [(leg.before, 1 - late), (leg.after, early)]
+    return [(segment.before, 1 - late), (segment.after, early)]
 
 
 def _smooth(x: float) -> float:
@@ -213,18 +222,18 @@ def _smooth(x: float) -> float:
     return x * x * (3 - 2 * x)
 
 
-def _angle(leg: MotionSegment, posed: Posed, at: Moment) -> float:
+def _angle(segment: MotionSegment, posed: Posed, at: Moment) -> float:
     """Turned since the state whose look it is."""
-    if posed is leg.after and leg.before is not None and not leg.shape_kept:
-        return at.angle - moment(leg.motion, leg.way, 1.0, leg.phase).angle
+    if posed is segment.after and segment.before is not None and not segment.shape_kept:
+        return at.angle - moment(segment.motion, segment.way, 1.0, segment.phase).angle
     return at.angle
 
 
-def _scale(leg: MotionSegment, posed: Posed, at: Moment) -> tuple[float, float]:
-    if leg.before is None or leg.after is None or leg.shape_kept or leg.motion.law in TURNING:
+def _scale(segment: MotionSegment, posed: Posed, at: Moment) -> tuple[float, float]:
+    if segment.before is None or segment.after is None or segment.shape_kept or segment.motion.law in TURNING:
         return at.size, at.size
     sizes = [
-        leg.before.cut.size[k] + (leg.after.cut.size[k] - leg.before.cut.size[k]) * at.progress
+        segment.before.cut.size[k] + (segment.after.cut.size[k] - segment.before.cut.size[k]) * at.progress
         for k in (0, 1)
     ]
     return sizes[0] / posed.cut.size[0], sizes[1] / posed.cut.size[1]

@@ -21,10 +21,14 @@ HIDDEN_BY = ("in front of", "containment")
 
 
 def marked(
-    chain: EventChain, evidence: Evidence, last: Tensor, events: Sequence[EventFound], eyes: PerceptionSource
+    chain: EventChain,
+    evidence: Evidence,
+    last: Tensor,
+    events: Sequence[EventFound],
+    perception: PerceptionSource,
 ) -> tuple[EventFound, ...]:
     """The events, where the last one's edits of an object fail if frame `last` [3, H, W] shows a fragment."""
-    broken = fragments(chain, evidence, last, eyes)
+    broken = fragments(chain, evidence, last, perception)
     if not broken:
         return tuple(events)
     edits = tuple(
@@ -33,7 +37,7 @@ def marked(
     return (*events[:-1], replace(events[-1], edits=edits))
 
 
-def fragments(chain: EventChain, evidence: Evidence, last: Tensor, eyes: PerceptionSource) -> set[str]:
+def fragments(chain: EventChain, evidence: Evidence, last: Tensor, perception: PerceptionSource) -> set[str]:
     """Objects that stood half hidden, that nothing hides in the last state, and that are there in part or in
     pieces. Nothing is segmented where no object was half hidden."""
     known = wholes(chain, evidence.first, evidence.keyframes, changes(chain))
@@ -42,7 +46,7 @@ def fragments(chain: EventChain, evidence: Evidence, last: Tensor, eyes: Percept
     wanted = {id: whole for id, (_, whole) in known.items() if id in graph and id not in hidden}
     if not wanted:
         return set()
-    seen = look(graph, last, segmenter=eyes.segmenter, depth=eyes.depth)
+    seen = look(graph, last, segmenter=perception.segmenter, depth=perception.depth)
     masks = keyframe_evidence(graph, seen, known=evidence.keyframes[-1].masks).masks
     return {id for id, whole in wanted.items() if id in masks and not is_whole(masks[id], whole)}
 

@@ -20,7 +20,7 @@ from physplan.video.gradient_checkpointing import Checkpointing
 from physplan.video.keyframe_conditioning import GivenFrame
 from physplan.video.known import no_hints
 from physplan.video.noise import keep_frozen
-from physplan.video.protocol import Conditioning, NoiseFamily
+from physplan.video.protocol import Conditioning, NoiseFamily, VideoRequest
 from physplan.video.sizes import check_frames, check_sides
 
 
@@ -46,22 +46,10 @@ class Codec(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """What `prepare` was asked for, checked; and the steps of preparing that families have in common."""
+class Request(VideoRequest):
+    """A checked request, keyframes in order; and the steps of preparing that families have in common."""
 
-    image: Image
-    prompt: str
-    negative_prompt: str
-    height: int
-    width: int
     layout: FrameLayout
-    num_steps: int
-    guidance_scale: float
-    use_dynamic_cfg: bool
-    eta: float
-    fps: int | None
-    generator: torch.Generator  # on the CPU
-    keyframes: tuple[GivenFrame, ...] = ()  # in order, at places that the model takes
 
     @property
     def guided(self) -> bool:
@@ -103,7 +91,7 @@ class Request:
         guidance: Sequence[float | Tensor] | None = None,
     ) -> Conditioning:
         """The run made ready; the guidance is the same in every step unless given."""
-        weights = [self.guidance_scale] * self.num_steps if guidance is None else guidance
+        weights = [self.guidance_scale] * self.num_inference_steps if guidance is None else guidance
         return Conditioning(
             latents=latents,
             noise=noise,
@@ -177,49 +165,20 @@ class FamilyModel(ABC):
         return FrameLayout(num_frames=num_frames, ratio=self.codec.temporal_ratio)
 
     @torch.no_grad()
-    def prepare(
-        self,
-        *,
-        image: Image,
-        prompt: str,
-        height: int,
-        width: int,
-        num_frames: int,
-        num_inference_steps: int,
-        guidance_scale: float,
-        generator: torch.Generator,
-        negative_prompt: str = "",
-        use_dynamic_cfg: bool = False,
-        eta: float = 0.0,
-        fps: int | None = None,
-        keyframes: Sequence[GivenFrame] = (),
-    ) -> Conditioning:
+    def prepare(self, request: VideoRequest) -> Conditioning:
+        num_inference_steps, eta = request.num_inference_steps, request.eta
         if not 1 <= num_inference_steps <= 1000:
             raise PhysPlanError(f"A run has 1 to 1000 steps, not {num_inference_steps}: 50 is usual.")
-        if use_dynamic_cfg and not self.has_dynamic_cfg:
+        if request.use_dynamic_cfg and not self.has_dynamic_cfg:
             raise PhysPlanError(f"{self.name} has no dynamic classifier-free guidance: turn it off.")
         if not 0 <= eta <= 1 or (eta and not self.has_eta):
             allowed = "between 0 and 1" if self.has_eta else "0: the library's steps draw no noise"
             raise PhysPlanError(f"The eta of {self.name} must be {allowed}, not {eta:g}.")
-        layout = self.check_size(height=height, width=width, num_frames=num_frames)
-        self._check_keyframes(keyframes, layout)
-        return self.condition(
-            Request(
-                image=image,
-                prompt=prompt,
-                negative_prompt=negative_prompt,
-                height=height,
-                width=width,
-                layout=layout,
-                num_steps=num_inference_steps,
-                guidance_scale=guidance_scale,
-                use_dynamic_cfg=use_dynamic_cfg,
-                eta=eta,
-                fps=fps,
-                generator=require_cpu(generator),
-                keyframes=tuple(sorted(keyframes, key=lambda given: given.frame)),
-            )
-        )
+        layout = self.check_size(height=request.height, width=request.width, num_frames=request.num_frames)
+        self._check_keyframes(request.keyframes, layout)
+        require_cpu(request.generator)
+        keyframes = tuple(sorted(request.keyframes, key=lambda given: given.frame))
+        return self.condition(Request(**vars(request) | {"keyframes": keyframes}, layout=layout))
 
     def keyframe_places(self, layout: FrameLayout) -> Sequence[int]:
         """The frames after the first at which a picture can be given; none in most models."""

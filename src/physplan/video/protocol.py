@@ -3,7 +3,7 @@
 Latents are always [1, C, F, H, W] in float32; frames are [3, H, W] or [F, 3, H, W] in [0, 1]. A model keeps
 no state between calls: all that belongs to one run is in its `Conditioning`, so any step may be repeated.
 
-    conditioning = model.prepare(image=..., prompt=..., height=480, width=720, num_frames=49, ...)
+    conditioning = model.prepare(VideoRequest(image=..., prompt=..., height=480, width=720, ...))
     z, noise = conditioning.latents, conditioning.noise
     for n in range(noise.num_steps):
         prediction = model.predict(z, n, conditioning)         # differentiable in z
@@ -45,6 +45,25 @@ class NoiseFamily(Protocol):
     def travel(
         self, z: Tensor, prediction: Tensor, n: int, noise: Tensor, *, after: Tensor | float = 0.0
     ) -> Tensor: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class VideoRequest:
+    """What a video model is asked for; the names are diffusers'."""
+
+    image: Image
+    prompt: str
+    height: int
+    width: int
+    num_frames: int
+    num_inference_steps: int
+    guidance_scale: float
+    generator: torch.Generator  # on the CPU
+    negative_prompt: str = ""
+    use_dynamic_cfg: bool = False
+    eta: float = 0.0
+    fps: int | None = None
+    keyframes: Sequence[GivenFrame] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,23 +112,7 @@ class VideoModel(Protocol):
         """The frames after the first at which a picture can be given; () where none can."""
         ...
 
-    def prepare(
-        self,
-        *,
-        image: Image,
-        prompt: str,
-        height: int,
-        width: int,
-        num_frames: int,
-        num_inference_steps: int,
-        guidance_scale: float,
-        generator: torch.Generator,
-        negative_prompt: str = "",
-        use_dynamic_cfg: bool = False,
-        eta: float = 0.0,
-        fps: int | None = None,
-        keyframes: Sequence[GivenFrame] = (),
-    ) -> Conditioning:
+    def prepare(self, request: VideoRequest) -> Conditioning:
         """Encode pictures and words, draw the initial noise with the CPU `generator`; without gradients."""
         ...
 

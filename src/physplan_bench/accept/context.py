@@ -71,7 +71,7 @@ class Acceptance:
 
     @cached_property
     def states(self) -> Path:
-        """A run of the preset's up to its evidence: what its own eyes see in picture and keyframes."""
+        """A run of the preset's up to its evidence: what its own segmenter finds in picture and keyframes."""
         folder = self.folder / "runs" / "states"
         self.pp.sketch(self.picture, **self.given, output_dir=folder)
         return folder

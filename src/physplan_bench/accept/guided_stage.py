@@ -19,7 +19,7 @@ from physplan.guidance.previews import anchors_of
 from physplan.guidance.repeat import anchor_windows
 from physplan.methods import find
 from physplan.pipeline.forecast import memory_request
-from physplan.pipeline.sampling import prepare
+from physplan.pipeline.latents_stage import prepare
 from physplan.presets.accepted import accepted_figures
 from physplan.runs import PeakMemory, layout
 from physplan.video.known import video_model

@@ -10,7 +10,7 @@ from PIL import Image
 from torch import Tensor
 
 from physplan.pictures import to_tensor
-from physplan.pipeline.sampling import prepare
+from physplan.pipeline.latents_stage import prepare
 from physplan.video.protocol import Conditioning
 from physplan.video.sampling import sample
 from physplan_bench.accept.context import PROMPT, Acceptance

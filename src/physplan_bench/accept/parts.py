@@ -16,8 +16,8 @@ from physplan_bench.accept.weights import whole
 
 def look_at_parts(here: Acceptance) -> Iterator[Finding]:
     seen, preset = here.config.perception, here.config.preset
-    own_eyes = preset in PRESETS and load_config(preset).perception.segmenter.name == seen.segmenter.name
-    for lacking in machine.own_weights(preset) if own_eyes else ():
+    own_segmenter = preset in PRESETS and load_config(preset).perception.segmenter.name == seen.segmenter.name
+    for lacking in machine.own_weights(preset) if own_segmenter else ():
         yield Finding(name=f"weights {lacking.what}", level="failure", meaning=f"not here: {lacking.fix}")
     named = (("segmenter", seen.segmenter), ("depth", seen.depth), ("encoder", seen.encoder))
     for what, part in named:

@@ -1,4 +1,4 @@
-"""Stage 3: what the preset's eyes see on two photographs and a drawing, and b and tau from it."""
+"""Stage 3: what the preset's segmenter finds on two photographs and a drawing, and b and tau from it."""
 
 from __future__ import annotations
 

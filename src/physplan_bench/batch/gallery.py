@@ -69,6 +69,8 @@ def _card(entry: Entry) -> str:
         facts += [f"{found['seconds']:.0f} s"]
         facts += [f"{found['calls']} calls, {found['usd']:.4f} USD"] if found["calls"] else []
     parts.append(f"<p class='muted'>{escape(' · '.join(facts))}</p>")
+    if verdict := found.get("verdict"):
+        parts.append(f"<p>Verdict: <b>{escape(str(verdict))}</b></p>")
     if entry.state != "made":
         why = f"Not made: {entry.reason}" if entry.reason else "Not made yet."
         parts.append(f"<p class='bad'>{escape(why)}</p>")

@@ -66,7 +66,7 @@ def make_job(source: Source, overrides: Mapping[str, Any], folder: Path, here: b
     from physplan.pipeline.config_loading import load_config
     from physplan.pipeline.consent import refuse_consent, refuse_looser
     from physplan.pipeline.requirements import check_names, check_prompt, require, stages_to_do
-    from physplan.pipeline.run import prepare_run
+    from physplan.pipeline.run import RunRequest, prepare_run
     from physplan.runs import RunFolder
     from physplan_bench.preset_generator import deciding_fields
 
@@ -75,7 +75,7 @@ def make_job(source: Source, overrides: Mapping[str, Any], folder: Path, here: b
     refuse_looser(typed, config, "the row")
     pp = PhysPlan(config)
     row = replace(row, method=row.method or config.method)
-    run = prepare_run(RunFolder(folder), pp.config, pp.backends, **arguments(row))
+    run = prepare_run(RunFolder(folder), pp.config, pp.backends, RunRequest(**arguments(row)))
     identity = {
         "benchmark": "batch 1",
         "image": file_digest(row.image),

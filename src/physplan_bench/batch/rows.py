@@ -50,6 +50,11 @@ class Row:
         mark = hashlib.sha256(rest.encode()).hexdigest()[:6]
         return "-".join(filter(None, (self.image.stem[:24], words, self.method, str(self.seed), mark)))
 
+    @property
+    def label(self) -> str:
+        """For a table: the name, or the row's line and picture."""
+        return self.given_name or f"{self.line} {self.image.stem[:24]}"
+
 
 def read_rows(path: Path, make: Callable[[Row], T]) -> list[T]:
     """What `make` makes of each row. Where any line is bad, one error with a sentence for each of them."""

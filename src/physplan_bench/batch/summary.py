@@ -20,6 +20,7 @@ COLUMNS = (
     Column(title="method"),
     Column(title="seed"),
     Column(title="state"),
+    Column(title="verdict"),
     Column(title="s", digits=1),
     Column(title="calls"),
     Column(title="USD", digits=4),
@@ -41,7 +42,8 @@ class Entry:
     def cells(self) -> tuple[Any, ...]:
         result = self.result or {}
         row = self.job.row
-        return (row.method, row.seed, self.state, *(result.get(name) for name in ("seconds", "calls", "usd")))
+        known = (result.get(name) for name in ("verdict", "seconds", "calls", "usd"))
+        return (row.method, row.seed, self.state, *known)
 
 
 def read_entries(jobs: Sequence[Job], folder: Path, failures: Mapping[str, str]) -> list[Entry]:
@@ -92,13 +94,21 @@ def summarise(entries: Sequence[Entry], folder: Path, budget: float | None) -> d
     }
 
 
+def _holding(entries: Sequence[Entry]) -> str:
+    verdicts = [(entry.result or {}).get("verdict") for entry in entries if entry.result]
+    return f"{verdicts.count('holds')} of {len(verdicts)} hold"
+
+
 def write_record(result: Mapping[str, Any], folder: Path) -> None:
     write_json(folder / RECORD, result)
 
 
 def make_table(entries: Sequence[Entry], result: Mapping[str, Any]) -> Table:
-    rows = [Row(label=entry.job.row.name, cells=entry.cells) for entry in entries]
+    rows = [Row(label=entry.job.row.label, cells=entry.cells) for entry in entries]
     state = f"{result['made']} of {result['of']} made"
-    total = Row(label="All", cells=("", "", state, result["seconds"], result["calls"], result["usd"]))
+    total = Row(
+        label="All",
+        cells=("", "", state, _holding(entries), result["seconds"], result["calls"], result["usd"]),
+    )
     paid = "Calls and USD of all count attempts that came to nothing too." if result["calls"] else ""
     return Table(title="Batch", columns=COLUMNS, rows=(*rows, total), label="Video", note=paid)

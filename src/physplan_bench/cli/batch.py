@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from physplan.cli import recipe
+from physplan.foreign import plain
 from physplan_bench.cli.evaluate.common import add_engine, engine_config, show_progress
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ def run(args: argparse.Namespace) -> int:
     jobs = read_jobs(args.file, recipe.source(args), changes, args.output, here=here)
     if args.dry_run:
         return show_forecast(jobs, args.output)
-    report = run_batch(jobs, args.output, engine=engine_config(args), progress=show_progress)
+    try:
+        report = run_batch(jobs, args.output, engine=engine_config(args), progress=show_progress)
+    except KeyboardInterrupt:
+        print(f"Stopped. The same command goes on; what is done is in {plain(args.output)}.", file=sys.stderr)
+        return 130
     entries = read_entries(jobs, args.output, report.failures)
     result = summarise(entries, args.output, budget)
     write_record(result, args.output)
@@ -88,13 +93,13 @@ def show_forecast(jobs: list[Job], folder: Path) -> int:
     lacking: dict[str, None] = {}
     for job in jobs:
         if store is not None and store.result(job.case) is not None:
-            rows.append(Row(label=job.row.name, cells=("made", 0, 0.0)))
+            rows.append(Row(label=job.row.label, cells=("made", 0, 0.0)))
             continue
         found = PhysPlan(job.config).forecast(output_dir=job.run_folder(folder), **arguments(job.row))
         calls.append(found.calls)
         prices.append(found.usd)
         lacking |= {f"Missing here: {item.what} ({item.fix})": None for item in found.missing}
-        rows.append(Row(label=job.row.name, cells=("to do", found.calls, found.usd)))
+        rows.append(Row(label=job.row.label, cells=("to do", found.calls, found.usd)))
     total = None if None in prices else sum(price or 0.0 for price in prices)
     table = Table(
         title="Batch",

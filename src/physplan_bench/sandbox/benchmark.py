@@ -23,7 +23,7 @@ from physplan_bench.records import Record
 from physplan_bench.sandbox.arms import MAIN_ARMS, TRUTH, Arm
 from physplan_bench.sandbox.measure import make_measure
 from physplan_bench.sandbox.records import make_record
-from physplan_bench.sandbox.scenes import Setting, check_honoured, weights_digest
+from physplan_bench.sandbox.scenes import PreparedScene, check_honoured, weights_digest
 from physplan_bench.sandbox.subsets import SUBSETS, chosen_scenes
 from physplan_bench.sandbox.summary import Measured, outcomes, row, verdicts
 from physplan_bench.sandbox.table import make_table
@@ -79,7 +79,7 @@ class SandboxStudy:
         """Scene by scene, so that a stopped study has compared all methods on the scenes it has done."""
         found = []
         for index in self.numbers:
-            here = Setting(scene=scene(self.split, index), config=self.config)
+            here = PreparedScene(scene=scene(self.split, index), config=self.config)
             done_by = [(arm, effective(arm, here)) for arm in self.arms]
             found += [
                 (arm, make_case(self, index, doing, seed if doing.seeded else 0))
@@ -134,7 +134,7 @@ class SandboxStudy:
         return found
 
 
-def effective(arm: Arm, here: Setting) -> Arm:
+def effective(arm: Arm, here: PreparedScene) -> Arm:
     """Without a term that no event selects the video is the same: one case does for both."""
     if not arm.has_gradient:
         return arm

@@ -17,7 +17,7 @@ from scipy import ndimage
 
 from physplan.pipeline.backends import Backends
 from physplan.video.protocol import VideoModel
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_sandbox.components import load_lit_video
 from physplan_sandbox.world.light import EFFECTS, TABLE_INDEX, LitClip, lighting_of, render_lit
 from physplan_sandbox.world.render import Clip
@@ -42,7 +42,7 @@ class EffectCount:
         return (self.right + self.gone - self.left) / of if of >= LEAST_PIXELS else None
 
 
-class LitSetting(Setting):
+class LitScene(PreparedScene):
     """A scene in its lit version."""
 
     @cached_property
@@ -56,7 +56,7 @@ class LitSetting(Setting):
         return Clip(frames, plain.objects, plain.depth, plain.names)
 
 
-class LitWeights(LitSetting):
+class TunedLitScene(LitScene):
     """The same with the drawing network that was fine-tuned on lit clips."""
 
     @cached_property

@@ -12,8 +12,7 @@ import torch
 
 from physplan.errors import PhysPlanError
 from physplan.pipeline.config import Config
-from physplan.pipeline.config_loading import load_config, to_plain
-from physplan.pipeline.defaults import with_defaults
+from physplan.pipeline.config_loading import to_plain
 from physplan.pipeline.events import quiet_libraries
 from physplan_bench.benchmark import Results
 from physplan_bench.bootstrap import Interval, cluster_bootstrap
@@ -21,9 +20,9 @@ from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import provenance
 from physplan_bench.sandbox.arms import Arm
-from physplan_bench.sandbox.light import EffectCount, LitSetting, LitWeights, count_effects
+from physplan_bench.sandbox.light import EffectCount, LitScene, TunedLitScene, count_effects
 from physplan_bench.sandbox.making import make_video
-from physplan_bench.sandbox.scenes import check_honoured, weights_digest
+from physplan_bench.sandbox.scenes import study_config, weights_digest
 from physplan_bench.tables import Column, Row, Table
 from physplan_sandbox.truth import true_chain
 from physplan_sandbox.world.light import EFFECTS
@@ -45,9 +44,7 @@ class LightStudy:
 
     @classmethod
     def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> LightStudy:
-        config = with_defaults(load_config("sandbox", overrides))
-        check_honoured(config)
-        return cls(config=config, **fields)
+        return cls(config=study_config(overrides), **fields)
 
     def cases(self) -> list[Case]:
         return [
@@ -74,7 +71,7 @@ class LightStudy:
 
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
             name = case.identity["arm"]
-            made = LitWeights if name.endswith(LIT) else LitSetting
+            made = TunedLitScene if name.endswith(LIT) else LitScene
             here = made(scene=scene(split, case.identity["scene"]), config=config)
             try:
                 here.drawn(1)  # planned and drawn from the lit picture

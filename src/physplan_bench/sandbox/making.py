@@ -12,12 +12,13 @@ from torch import Tensor
 
 from physplan.errors import PhysPlanError
 from physplan.graph.happening import words_for_video
+from physplan.guidance import Guide
 from physplan.methods.base import BASE
-from physplan.pipeline.sampling import Guide, make_latents
+from physplan.pipeline.latents_stage import SamplingRequest, make_latents
 from physplan.sketch import Sketch, make_sketch
 from physplan.verify import Perception, Verdict, verify_video
 from physplan_bench.sandbox.arms import BEST_OF_N, NO_MOTION, TRUTH, WHOLE, Arm
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_bench.sandbox.sketches import whole_keyframes, without_motion
 from physplan_models.attempts.changing import pulled
 from physplan_models.attempts.deciding import Facts, Kind, next_changes
@@ -33,11 +34,11 @@ class Attempt:
     seed: int
     video: Video
     verdict: Verdict
-    here: Setting
+    here: PreparedScene
     changed: tuple[str, ...] = ()
 
 
-def make_video(here: Setting, arm: Arm, *, seed: int) -> Video:
+def make_video(here: PreparedScene, arm: Arm, *, seed: int) -> Video:
     """One attempt, with the settings and keyframes of `here`."""
     if arm.method == TRUTH:
         return here.scene.render(take=FIRST_TRUE_TAKE + seed).frames
@@ -52,19 +53,23 @@ def make_video(here: Setting, arm: Arm, *, seed: int) -> Video:
         chain, evidence = here.drawn(arm.level, arm.plan)
         guided_by = Guide(chain=chain, evidence=evidence, config=arm.guidance(here.config))
     sampled = make_latents(
-        here.config,
-        here.backends,
-        here.picture,
-        words_for_video(here.scene.prompt, followed, here.config.video.prompt, here.config.video.words),
-        seed=seed,
-        guided_by=guided_by,
-        sketch=sketch,
+        SamplingRequest(
+            config=here.config,
+            backends=here.backends,
+            frame=here.picture,
+            prompt=words_for_video(
+                here.scene.prompt, followed, here.config.video.prompt, here.config.video.words
+            ),
+            seed=seed,
+            guided_by=guided_by,
+            sketch=sketch,
+        )
     )
     with torch.no_grad():
         return to_bytes(here.backends.video.decode(sampled.latents, sampled.layout))
 
 
-def make_sketch_of(here: Setting, arm: Arm) -> Sketch:
+def make_sketch_of(here: PreparedScene, arm: Arm) -> Sketch:
     chain, evidence = here.drawn(arm.level, arm.plan)
     if WHOLE in arm.options:
         return whole_keyframes(chain, evidence)
@@ -72,12 +77,12 @@ def make_sketch_of(here: Setting, arm: Arm) -> Sketch:
     return without_motion(sketch, chain.anchors) if arm.method == NO_MOTION else sketch
 
 
-def make_attempts(here: Setting, arm: Arm, *, seed: int) -> list[Attempt]:
+def make_attempts(here: PreparedScene, arm: Arm, *, seed: int) -> list[Attempt]:
     """In order: of `best_of_n` all N, otherwise until the verdict holds. The first has the seed itself."""
     maker = Arm(name=BASE.name) if arm.method == BEST_OF_N else arm
     begun = time.process_time()
 
-    def tried(at: Setting, number: int, changed: tuple[str, ...]) -> Attempt:
+    def tried(at: PreparedScene, number: int, changed: tuple[str, ...]) -> Attempt:
         video = make_video(at, maker, seed=number)
         return Attempt(seed=number, video=video, verdict=verdict_on(at, arm, video), here=at, changed=changed)
 
@@ -93,7 +98,7 @@ def make_attempts(here: Setting, arm: Arm, *, seed: int) -> list[Attempt]:
     return found
 
 
-def corrected(arm: Arm, tried: Sequence[Attempt]) -> tuple[Setting, int, tuple[str, ...]]:
+def corrected(arm: Arm, tried: Sequence[Attempt]) -> tuple[PreparedScene, int, tuple[str, ...]]:
     """The setting and the seed of the next attempt, as a run's verdict decides them."""
     one = best(tried)
     able: set[Kind] = {"keyframes"} if arm.level > 0 else set()
@@ -122,7 +127,7 @@ def best(attempts: Sequence[Attempt]) -> Attempt:
     return max(attempts, key=lambda attempt: attempt.verdict.score)
 
 
-def verdict_on(here: Setting, arm: Arm, video: Video, *, keyframes: bool = True) -> Verdict:
+def verdict_on(here: PreparedScene, arm: Arm, video: Video, *, keyframes: bool = True) -> Verdict:
     """The verification that a run would do, against the arm's own plan and keyframes, or its plan alone."""
     chain, evidence = here.drawn(arm.level, arm.plan)
     return verify_video(

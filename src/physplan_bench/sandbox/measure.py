@@ -25,7 +25,7 @@ from physplan_bench.sandbox.movement import between, centroid_errors, movers, tr
 from physplan_bench.sandbox.perceiving import Perceived, perceive
 from physplan_bench.sandbox.realism import busy_pixels, clip_features, edge_energy, flicker
 from physplan_bench.sandbox.records import keep_plan
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_sandbox.outcome import OBJECT_CHANGE, judge, judge_events, object_change
 from physplan_sandbox.truth import object_ids, true_chain, uninvolved
 from physplan_sandbox.world.phenomena import scene
@@ -39,8 +39,8 @@ def make_measure(config: Config, split: str, *, keep_videos: bool) -> CaseFuncti
     torch.set_num_threads(1)  # several small networks side by side: threads would only wait for each other
 
     @lru_cache(maxsize=4)  # cases come scene by scene
-    def setting(index: int) -> Setting:
-        return Setting(scene=scene(split, index), config=config)
+    def setting(index: int) -> PreparedScene:
+        return PreparedScene(scene=scene(split, index), config=config)
 
     def measure(case: Case, directory: Path) -> Mapping[str, Any]:
         arm = Arm(name=case.identity["arm"], level=case.identity["drawing"]["level"])

@@ -6,7 +6,7 @@ All of it by the pipeline's own stages, so every setting counts here as it does 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -17,11 +17,13 @@ from PIL import Image
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
 from physplan.guidance.paper.selection import select_terms
-from physplan.keyframes import Keyframe, KeyframeEditor
+from physplan.keyframes import Keyframe, KeyframeEditor, RenderOptions
 from physplan.perception import Evidence
 from physplan.pipeline import stages
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config
+from physplan.pipeline.config_loading import load_config
+from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.planning import make_plan
 from physplan_bench.provenance import file_digest
 from physplan_models.attempts.changing import require_better
@@ -55,8 +57,15 @@ def check_honoured(config: Config) -> None:
         )
 
 
+def study_config(overrides: Mapping[str, Any] | None = None) -> Config:
+    """The sandbox's preset with `overrides`, checked."""
+    config = with_defaults(load_config("sandbox", overrides))
+    check_honoured(config)
+    return config
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Setting:
+class PreparedScene:
     """One scene of a split with what does not depend on the method, made when first asked for."""
 
     scene: Scene
@@ -119,12 +128,17 @@ class Setting:
         self.drawn(level, kind)
         return {one.event + 1: one.check.problems for one in self._keyframes[kind, level]}
 
-    def redrawn(self, level: int, kind: PlanKind, events: Sequence[int], *, seed: int) -> Setting:
+    def redrawn(self, level: int, kind: PlanKind, events: Sequence[int], *, seed: int) -> PreparedScene:
         """The same with these keyframes (events from 0) drawn with another seed, where that is no worse."""
         chain, _ = self.drawn(level, kind)
         config = replace(self.config, editor=replace(self.config.editor, seed=self.config.editor.seed + seed))
         again = stages.make_keyframes(
-            config, self.backends, self.picture, chain, editor=self._editor(level), only=list(events)
+            config,
+            self.backends,
+            self.picture,
+            chain,
+            editor=self._editor(level),
+            options=RenderOptions(only=list(events)),
         )
         keyframes = list(self._keyframes[kind, level])
         for one in again.keyframes:
@@ -137,11 +151,11 @@ class Setting:
             _keyframes={**self._keyframes, key: tuple(keyframes)},
         )
 
-    def with_config(self, config: Config) -> Setting:
+    def with_config(self, config: Config) -> PreparedScene:
         """The same scene, drawings and loaded models under other settings of the sampling."""
         return self._with(config=config)
 
-    def _with(self, **changes: Any) -> Setting:
+    def _with(self, **changes: Any) -> PreparedScene:
         """What is made or loaded already is kept."""
         other = replace(self, loaded=self.backends, **changes)
         other.__dict__.update({name: getattr(self, name) for name in ("truth", "picture", "chain")})

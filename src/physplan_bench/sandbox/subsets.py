@@ -16,7 +16,7 @@ from physplan.pipeline.defaults import with_defaults
 from physplan.sketch import make_sketch
 from physplan_bench.sandbox.arms import EDITOR_LEVEL
 from physplan_bench.sandbox.movement import hides, movers
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_sandbox.outcome import judge
 from physplan_sandbox.truth import object_ids, true_chain
 from physplan_sandbox.world.phenomena import scene
@@ -73,7 +73,7 @@ def half_hidden(shown: Scene) -> bool:
 def hard_to_draw(shown: Scene) -> bool:
     """The sketch by itself, as the editor's usual keyframes give it, ends in another outcome, or says that it
     could not draw something: what a video made from it has to mend."""
-    here = Setting(scene=shown, config=_preset())
+    here = PreparedScene(scene=shown, config=_preset())
     sketch = make_sketch(*here.drawn(EDITOR_LEVEL))
     frames = sketch.frames.permute(0, 2, 3, 1).numpy()
     return bool(sketch.notes) or not judge(shown, frames).plausible

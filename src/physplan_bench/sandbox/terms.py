@@ -17,15 +17,14 @@ from physplan.guidance.objective import GraphObjective, measure_frame
 from physplan.methods import find
 from physplan.perception import Evidence
 from physplan.pipeline.config import Config
-from physplan.pipeline.config_loading import load_config, to_plain
-from physplan.pipeline.defaults import with_defaults
+from physplan.pipeline.config_loading import to_plain
 from physplan.pipeline.events import quiet_libraries
 from physplan.sketch.scene import aligned_evidence
 from physplan_bench.benchmark import Results
 from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import provenance
-from physplan_bench.sandbox.scenes import Setting, check_honoured, weights_digest
+from physplan_bench.sandbox.scenes import PreparedScene, study_config, weights_digest
 from physplan_bench.tables import Column, Row, Table
 from physplan_sandbox.world.phenomena import scene
 
@@ -57,9 +56,7 @@ class TermStudy:
 
     @classmethod
     def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> TermStudy:
-        config = with_defaults(load_config("sandbox", overrides))
-        check_honoured(config)
-        return cls(config=config, **fields)
+        return cls(config=study_config(overrides), **fields)
 
     def cases(self) -> list[Case]:
         return [
@@ -86,7 +83,7 @@ class TermStudy:
         config, split, terms = self.config, self.split, self.measure
 
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
-            here = Setting(scene=scene(split, case.identity["scene"]), config=config)
+            here = PreparedScene(scene=scene(split, case.identity["scene"]), config=config)
             chain, evidence = here.drawn(case.identity["level"])
             return {kind: at_frames(here, chain, seen, terms) for kind, seen in each_kind(chain, evidence)}
 
@@ -138,7 +135,7 @@ def each_kind(chain: EventChain, evidence: Evidence) -> Iterator[tuple[str, Evid
 
 @torch.no_grad()
 def at_frames(
-    here: Setting, chain: EventChain, evidence: Evidence, config: MeasureConfig
+    here: PreparedScene, chain: EventChain, evidence: Evidence, config: MeasureConfig
 ) -> dict[str, Shares]:
     """Per frame and term, how many are unsatisfied and how many were measured."""
     clip = torch.from_numpy(here.truth.frames).permute(0, 3, 1, 2) / 255

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -22,14 +22,6 @@ def area_under_curve(scores: np.ndarray, right: np.ndarray) -> float:
     return float(above / (good * bad))
 
 
-def precision(holds: np.ndarray, right: np.ndarray) -> float:
-    return float(right[holds].mean()) if holds.any() else float("nan")
-
-
-def recall(holds: np.ndarray, right: np.ndarray) -> float:
-    return float(holds[right].mean()) if right.any() else float("nan")
-
-
 def against_judge(
     scores: Sequence[float],
     holds: Sequence[bool],
@@ -39,18 +31,27 @@ def against_judge(
     resamples: int = 2000,
 ) -> dict[str, Any]:
     """Each figure with its 95 % interval over scenes, or None where there are no videos of both kinds."""
-    rows = np.stack([np.array(scores, float), np.array(holds, float), np.array(right, float)], axis=1)
-    measures: dict[str, Callable[[np.ndarray], float]] = {
-        "area_under_curve": lambda r: area_under_curve(r[:, 0], r[:, 2] > 0),
-        "precision": lambda r: precision(r[:, 1] > 0, r[:, 2] > 0),
-        "recall": lambda r: recall(r[:, 1] > 0, r[:, 2] > 0),
+    score, said, good = np.array(scores, float), np.array(holds, bool), np.array(right, bool)
+
+    def share(of: np.ndarray, among: np.ndarray) -> dict[str, Any] | None:
+        """Of the videos `among`, over the scenes that have one."""
+        if not among.any():
+            return None
+        there = [scene for scene, one in zip(scenes, among, strict=True) if one]
+        return asdict(cluster_bootstrap(of[among].astype(float), there, share_of=1, resamples=resamples))
+
+    def area(rows: np.ndarray) -> float:
+        return area_under_curve(rows[:, 0], rows[:, 1] > 0)
+
+    both = np.stack([score, good], axis=1)
+    return {
+        "videos": len(good),
+        "right": float(good.mean()),
+        "area_under_curve": None
+        if np.isnan(area(both))
+        else asdict(
+            cluster_bootstrap(both, scenes, statistic=area, resamples=resamples, kinds=(good, ~good))
+        ),
+        "precision": share(good, said),
+        "recall": share(said, good),
     }
-    found: dict[str, Any] = {"videos": len(rows), "right": float(rows[:, 2].mean())}
-    for name, statistic in measures.items():
-        known = not np.isnan(statistic(rows))
-        found[name] = (
-            asdict(cluster_bootstrap(rows, scenes, statistic=statistic, resamples=resamples))
-            if known
-            else None
-        )
-    return found

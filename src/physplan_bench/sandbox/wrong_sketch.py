@@ -18,21 +18,21 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from physplan.graph import EventChain, Term
-from physplan.guidance import GuidanceConfig
+from physplan.guidance import GuidanceConfig, Guide
 from physplan.guidance.extensions.selection import chosen_terms
 from physplan.guidance.paper.selection import TermSpec, select_terms
 from physplan.guidance.schedule import Schedule
 from physplan.perception import Evidence, KeyframeEvidence
 from physplan.pictures import to_picture
 from physplan.pipeline import stages
-from physplan.pipeline.sampling import Guide, make_latents
+from physplan.pipeline.latents_stage import SamplingRequest, make_latents
 from physplan.sketch import Sketch, make_sketch
 from physplan.sketch.cuts import overlap, rigid_shift
 from physplan.sketch.pixels import fill, grow
 from physplan.sketch.scene import changes
 from physplan.sketch.whole import shifted
 from physplan.verify.fragments import HIDDEN_BY
-from physplan_bench.sandbox.scenes import Setting
+from physplan_bench.sandbox.scenes import PreparedScene
 
 FAR, SMALL, APART = 0.12, 0.6, 0.25  # of the side; of the size; of the side between two copies
 LEAST, MOST = 0.005, 0.12  # share of the picture that the object covers
@@ -254,7 +254,7 @@ def with_copy(
 
 
 def measure_task(
-    here: Setting, task: Task, config: GuidanceConfig, arms: Sequence[str] = ARMS
+    here: PreparedScene, task: Task, config: GuidanceConfig, arms: Sequence[str] = ARMS
 ) -> dict[str, float | None]:
     """The error of the wrong sketch itself, and, where it has one, of the video of every arm."""
     chain, right = here.drawn(0)
@@ -273,10 +273,10 @@ def measure_task(
         return found
     for arm in dict.fromkeys(effective(arm, chain) for arm in arms):
         guide = Guide(chain=chain, evidence=right, config=arm_config(config, arm))
-        made = make_latents(
-            here.config, here.backends, here.picture, here.scene.prompt,
+        made = make_latents(SamplingRequest(
+            config=here.config, backends=here.backends, frame=here.picture, prompt=here.scene.prompt,
             seed=0, guided_by=guide, sketch=sketch,
-        )  # fmt: skip
+        ))  # fmt: skip
         with torch.no_grad():
             found[arm] = off(here.backends.video.decode(made.latents, made.layout))
     found |= {arm: found[same] for arm in arms if (same := effective(arm, chain)) != arm}

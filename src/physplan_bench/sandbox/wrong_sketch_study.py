@@ -15,15 +15,14 @@ import torch
 
 from physplan.guidance.extensions.selection import chosen_terms
 from physplan.pipeline.config import Config
-from physplan.pipeline.config_loading import load_config, to_plain
-from physplan.pipeline.defaults import with_defaults
+from physplan.pipeline.config_loading import to_plain
 from physplan.pipeline.events import quiet_libraries
 from physplan_bench.benchmark import Results
 from physplan_bench.bootstrap import clopper_pearson
 from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import provenance
-from physplan_bench.sandbox.scenes import Setting, check_honoured, weights_digest
+from physplan_bench.sandbox.scenes import PreparedScene, study_config, weights_digest
 from physplan_bench.sandbox.wrong_sketch import ARMS, WITHOUT, WRONG, find_task, measure_task, mended, spoilt
 from physplan_bench.tables import Column, Row, Table, format_cell
 from physplan_sandbox.truth import true_chain
@@ -61,9 +60,7 @@ class WrongSketchStudy:
 
     @classmethod
     def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> WrongSketchStudy:
-        config = with_defaults(load_config("sandbox", {**SETTINGS, **(overrides or {})}))
-        check_honoured(config)
-        return cls(config=config, **fields)
+        return cls(config=study_config({**SETTINGS, **(overrides or {})}), **fields)
 
     def cases(self) -> list[Case]:
         weights = weights_digest()
@@ -98,7 +95,7 @@ class WrongSketchStudy:
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
             about = case.identity
             shown = scene(split, about["scene"], phenomenon=about["phenomenon"], variant=about["variant"])
-            here = Setting(scene=shown, config=config)
+            here = PreparedScene(scene=shown, config=config)
             task = find_task(*here.drawn(0), about["term"])
             if task is None:
                 return {"errors": None}

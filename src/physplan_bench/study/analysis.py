@@ -139,7 +139,8 @@ def agreement(study: Study, votes: Sequence[Vote]) -> float | None:
 
 
 def scores(study: Study, votes: Sequence[Vote]) -> dict[str, Any]:
-    """Bradley-Terry log-strengths of the methods; intervals over participants and prompts."""
+    """Bradley-Terry log-strengths of the methods; intervals over participants and prompts, none for a
+    method with votes of fewer than `MIN_CLUSTERS` of either."""
     methods = {name: i for i, name in enumerate(study.methods)}
     people = {name: i for i, name in enumerate(dict.fromkeys(vote.rater for vote in votes))}
     wins = np.zeros((len(methods), len(methods), len(people), len(study.prompts)))
@@ -150,13 +151,15 @@ def scores(study: Study, votes: Sequence[Vote]) -> dict[str, Any]:
     rows, columns = crossed_weights(len(people), len(study.prompts))
     drawn = np.einsum("rp,ijpq,rq->rij", rows, wins, columns, optimize=True)
     value = bradley_terry(wins.sum((2, 3)), prior=PRIOR_VOTES)
-    if min(len(people), len({study.pairs[vote.pair].prompt for vote in votes})) < MIN_CLUSTERS:
-        return {
-            name: asdict(Interval(value=float(value[i]), low=None, high=None)) for name, i in methods.items()
-        }
     low, high = np.quantile(bradley_terry(drawn, prior=PRIOR_VOTES), [0.025, 0.975], axis=0)
+    met = wins.sum(1) + wins.sum(0) > 0  # (method, participant, prompt)
+    carried = [min(one.any(axis).sum() for axis in (0, 1)) >= MIN_CLUSTERS for one in met]
     return {
-        name: asdict(Interval.of(float(value[i]), float(low[i]), float(high[i])))
+        name: asdict(
+            Interval.of(float(value[i]), float(low[i]), float(high[i]))
+            if carried[i]
+            else Interval(value=float(value[i]), low=None, high=None)
+        )
         for name, i in methods.items()
     }
 

@@ -12,14 +12,14 @@ from PIL import Image
 
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
-from physplan.keyframes import Keyframe
+from physplan.keyframes import Keyframe, RenderOptions
 from physplan.methods import Method
 from physplan.pipeline.attempts import Tried, another_seed
 from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config
+from physplan.pipeline.latents_stage import unguided_clocks
 from physplan.pipeline.planning import make_plan
 from physplan.pipeline.run import Run, picture_digest, plan_digest
-from physplan.pipeline.sampling import unguided_clocks
 from physplan.pipeline.stages import Drawn, make_keyframes
 from physplan.reasoning.protocol import Feedback, Reasoner
 from physplan.reasoning.registry import REASONERS
@@ -162,8 +162,7 @@ def _drawn(run: Run, best: Run, chain: EventChain, *, seed: int, only: Sequence[
         best.frame,
         chain,
         calls=run.calls,
-        store=run.folder / layout.DRAWINGS,
-        only=only,
+        options=RenderOptions(store=run.folder / layout.DRAWINGS, only=only),
     )
 
 

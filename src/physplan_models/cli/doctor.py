@@ -1,4 +1,4 @@
-"""`physplan doctor`: the way to a video on this machine; behind --all what every preset lacks here."""
+"""`physplan doctor`: the way to a video on this machine, what every preset lacks, and every setting."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ examples:
   physplan doctor
   physplan doctor --all
   physplan doctor --json
+  physplan doctor --settings
 """
 
 
@@ -28,18 +29,25 @@ def add_parser(subparsers: Any) -> None:
         "doctor",
         help="the way to a video on this machine; --all: what every preset lacks",
         description="The way to a video on this machine, as commands. --all: versions, devices, memory, disk,"
-        " and for every preset what it needs, costs and lacks here.",
+        " and for every preset what it needs, costs and lacks here. --settings: every setting.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--all", action="store_true", help="versions, and what each preset needs and lacks")
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
+    parser.add_argument(
+        "--settings", action="store_true", help="every setting: type, range, default, meaning"
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
+    from physplan_models.cli.settings_table import table
     from physplan_models.cli.ways import chosen
 
+    if args.settings:
+        print(table(), end="")
+        return 0
     found = survey()
     for name, preset in found["presets"].items():
         preset["usd"] = usd(name)

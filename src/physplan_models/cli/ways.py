@@ -10,20 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# GB fetched per repository: number of weights times the bytes they are stored in; not measured.
-DOWNLOAD_GB: Mapping[str, float] = {
-    "IDEA-Research/grounding-dino-tiny": 0.69,
-    "facebook/sam2.1-hiera-small": 0.18,
-    "facebook/sam2.1-hiera-large": 0.9,
-    "facebook/sam3": 3.4,
-    "depth-anything/Depth-Anything-V2-Small-hf": 0.1,
-    "facebook/dinov2-base": 0.35,
-    "facebook/dinov3-vitb16-pretrain-lvd1689m": 0.35,
-    "black-forest-labs/FLUX.1-Kontext-dev": 33.7,
-    "Lightricks/LTX-Video-0.9.5": 16.0,
-    "Lightricks/LTX-Video": 15.0,
-    "THUDM/CogVideoX-5b-I2V": 21.5,
-}
 HARD = ("gpu", "memory")  # a card cannot be fetched; a key, a server or weights can
 PICTURE = "photo.jpg"
 SENTENCE = "the candle burns down"
@@ -130,12 +116,6 @@ WAYS: tuple[Way, ...] = (
         also=BESIDE,
     ),
 )
-
-
-def download_gb(weights: tuple[str, ...]) -> float | None:
-    """GB of all these repositories; None where one is not known."""
-    known = [DOWNLOAD_GB.get(name) for name in weights]
-    return None if None in known else sum(size or 0.0 for size in known)
 
 
 def chosen(found: Mapping[str, Any]) -> Way:

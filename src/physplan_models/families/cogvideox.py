@@ -66,7 +66,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeText:
     return encode_text
 
 
-def blank_words(pipe: Any) -> EncodeText:
+def meta_words(pipe: Any) -> EncodeText:
     config = pipe.transformer.config
 
     def encode_text(prompts: list[str]) -> Tensor:
@@ -114,7 +114,7 @@ class CogVideoX(FamilyModel):
         pixels = run.pixels(self.processor).to(self.device, self.dtype)
         picture = self.codec.encode_image(pixels, run.generator).to(self.device, self.dtype)
         drawn = run.draw_by_frame(picture).to(self.device, torch.float32)
-        self.scheduler.set_timesteps(run.num_steps)
+        self.scheduler.set_timesteps(run.num_inference_steps)
         times = self.scheduler.timesteps
         dynamic = [dynamic_scale(run.guidance_scale, int(t), len(times)) for t in times]
         return run.conditioning(
@@ -180,5 +180,5 @@ FAMILY = Family(
     scheduler_settings={"prediction_type": "v_prediction"},
     model=CogVideoX.from_pipeline,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
 )

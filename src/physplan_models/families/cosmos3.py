@@ -87,7 +87,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
     return encode
 
 
-def blank_words(pipe: Any) -> EncodeWords:
+def meta_words(pipe: Any) -> EncodeWords:
     return lambda run: {"ids": [[0] * TEXT_TOKENS] * run.branches}
 
 
@@ -119,7 +119,7 @@ class Cosmos3(FamilyModel):
 
     def condition(self, run: Request) -> Conditioning:
         scheduler, device = self.pipe.scheduler, self.device
-        scheduler.set_timesteps(run.num_steps, **self._own_sigmas(run.num_steps))
+        scheduler.set_timesteps(run.num_inference_steps, **self._own_sigmas(run.num_inference_steps))
         given = self._given(run).to(device)
         layout = run.layout
         shape = (1, given.shape[1], layout.num_latents, *given.shape[-2:])
@@ -199,7 +199,7 @@ FAMILY = Family(
     read_scheduler=read_scheduler,
     model=Cosmos3,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
     codec_checkpointing=WanCheckpointing,
     codec_dtype=torch.float32,
     settings=("use_native_flow_schedule",),

@@ -30,7 +30,7 @@ class Family:
     scheduler: str  # diffusers' class whose steps have our closed form
     model: Callable[[Any, Any], FamilyModel]  # from a pipeline and what `words` gives
     words: Callable[[Any, Encoders], Any]  # how the pipeline's encoders are asked
-    blank_words: Callable[[Any], Any]  # the same on the meta device: only the shape of the answer
+    meta_words: Callable[[Any], Any]  # the same on the meta device: only the shape of the answer
     codec_checkpointing: Callable[[Any], Checkpointing] = Checkpointing  # of the autoencoder
     codec_dtype: torch.dtype | None = None  # None: as the rest is loaded
     scheduler_settings: Mapping[str, Any] = field(default_factory=dict)  # of a scheduler without a file

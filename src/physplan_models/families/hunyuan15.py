@@ -70,7 +70,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
     return encode
 
 
-def blank_words(pipe: Any) -> EncodeWords:
+def meta_words(pipe: Any) -> EncodeWords:
     config = pipe.transformer.config
     tokens = {"text": pipe.tokenizer_max_length, "glyphs": pipe.tokenizer_2_max_length}
     widths = {"text": config.text_embed_dim, "glyphs": config.text_embed_2_dim}
@@ -144,7 +144,7 @@ class Hunyuan15(FamilyModel):
     def condition(self, run: Request) -> Conditioning:
         encoded = {name: value.to(self.device, self.dtype) for name, value in self.encode(run).items()}
         seen, told = encoded["seen"], [without_padding(encoded, row) for row in range(run.branches)]
-        self.pipe.scheduler.set_timesteps(sigmas=np.linspace(1.0, 0.0, run.num_steps + 1)[:-1])
+        self.pipe.scheduler.set_timesteps(sigmas=np.linspace(1.0, 0.0, run.num_inference_steps + 1)[:-1])
         size = run.height // self.codec.spatial_ratio, run.width // self.codec.spatial_ratio
         shape = (1, self.codec.channels, run.layout.num_latents, *size)
         drawn = torch.randn(shape, generator=run.generator, dtype=self.dtype).to(self.device)
@@ -225,7 +225,7 @@ FAMILY = Family(
     scheduler="FlowMatchEulerDiscreteScheduler",
     model=Hunyuan15,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
     encoders=(
         "tokenizer", "text_encoder", "tokenizer_2", "text_encoder_2", "guider", "image_encoder",
         "feature_extractor",

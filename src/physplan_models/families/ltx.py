@@ -98,7 +98,7 @@ def without_padding(text: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     return text[:, seen], mask[:, seen]
 
 
-def blank_words(pipe: Any) -> EncodeWords:
+def meta_words(pipe: Any) -> EncodeWords:
     channels = pipe.transformer.config.caption_channels
 
     def encode(run: Request) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class LTX(FamilyModel):
                 **inputs,
                 "places": {**size, "rope_interpolation_scale": scale},
                 "jitter": None,
-                "kept": (None,) * run.num_steps,
+                "kept": (None,) * run.num_inference_steps,
                 "hints": (),
             },
         )
@@ -169,7 +169,7 @@ class LTX(FamilyModel):
         from diffusers.pipelines.ltx.pipeline_ltx_condition import linear_quadratic_schedule
 
         run = replace(run, layout=replace(run.layout, padding=len(run.keyframes)))
-        sigmas = linear_quadratic_schedule(run.num_steps)
+        sigmas = linear_quadratic_schedule(run.num_inference_steps)
         self.pipe.scheduler.set_timesteps(sigmas=sigmas, timesteps=sigmas * 1000)
         size = run.height // self.codec.spatial_ratio, run.width // self.codec.spatial_ratio
         shape = (1, self.codec.channels, run.layout.latents_of_video, *size)
@@ -220,7 +220,7 @@ class LTX(FamilyModel):
         for latent, given in zip(seen[: len(run.keyframes)], run.keyframes, strict=True):
             if given.where is not None:
                 latent.copy_(touched(given.where, grid))
-        shares = (n / run.num_steps for n in range(run.num_steps))
+        shares = (n / run.num_inference_steps for n in range(run.num_inference_steps))
         found = [tokens_seen(seen, run.keyframes, share) for share in shares]
         return tuple(None if one is None else one.to(self.device) for one in found)
 
@@ -228,7 +228,9 @@ class LTX(FamilyModel):
         """Per step, the noise on what is given: less of it at later steps, so that things keep moving."""
         still = tokens // run.layout.num_latents * (1 + len(run.keyframes))
         channels = self.codec.channels * self.patch[0] ** 2 * self.patch[1]
-        drawn = (torch.randn(1, tokens, channels, generator=run.generator) for _ in range(run.num_steps))
+        drawn = (
+            torch.randn(1, tokens, channels, generator=run.generator) for _ in range(run.num_inference_steps)
+        )
         return [noise[:, :still].to(self.device) for noise in drawn]
 
     def _encoded(self, run: Request, image: Any) -> Tensor:
@@ -250,7 +252,7 @@ class LTX(FamilyModel):
             config.get("base_shift", 0.5),
             config.get("max_shift", 1.15),
         )
-        sigmas = np.linspace(1.0, 1 / run.num_steps, run.num_steps)
+        sigmas = np.linspace(1.0, 1 / run.num_inference_steps, run.num_inference_steps)
         self.pipe.scheduler.set_timesteps(sigmas=sigmas, mu=shift)
 
     def denoise(self, latents: Tensor, n: int, conditioning: Conditioning, rows: slice) -> Tensor:
@@ -299,5 +301,5 @@ FAMILY = Family(
     scheduler_settings={"use_dynamic_shifting": True},
     model=LTX,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
 )

@@ -89,7 +89,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
     return encode
 
 
-def blank_words(pipe: Any) -> EncodeWords:
+def meta_words(pipe: Any) -> EncodeWords:
     config = pipe.transformer.config
     wide = config.num_attention_heads * config.attention_head_dim
     narrow = config.audio_num_attention_heads * config.audio_attention_head_dim
@@ -174,7 +174,7 @@ class LTX2(LTX):
         from diffusers.pipelines.ltx2.utils import DISTILLED_SIGMA_VALUES
 
         curve = [*DISTILLED_SIGMA_VALUES, 0.0]
-        at = np.linspace(0, len(DISTILLED_SIGMA_VALUES), run.num_steps + 1)[:-1]
+        at = np.linspace(0, len(DISTILLED_SIGMA_VALUES), run.num_inference_steps + 1)[:-1]
         self.pipe.scheduler.set_timesteps(sigmas=np.interp(at, range(len(curve)), curve))
 
     def _drawn_with(self, run: Request, like: Tensor, given: int) -> tuple[Tensor, Tensor]:
@@ -278,7 +278,7 @@ FAMILY = Family(
     scheduler_settings={"use_dynamic_shifting": True},
     model=LTX2,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
     encoders=("tokenizer", "text_encoder", "connectors", "audio_vae", "vocoder"),
     unused=("vocoder", "processor", "prompt_enhancer", "duration_head"),
 )

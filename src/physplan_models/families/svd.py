@@ -55,7 +55,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
     return encode
 
 
-def blank_words(pipe: Any) -> EncodeWords:
+def meta_words(pipe: Any) -> EncodeWords:
     channels = pipe.unet.config.cross_attention_dim
     return lambda run: {"seen": torch.empty(run.branches, 1, channels, device=META)}
 
@@ -83,7 +83,7 @@ class SVD(FamilyModel):
         pixels = pixels + self.augmentation * torch.randn(pixels.shape, generator=run.generator)
         picture = self.codec.encode_image(pixels.to(self.device), run.generator).to(self.device, self.dtype)
         drawn = run.draw_by_frame(picture)
-        self.pipe.scheduler.set_timesteps(run.num_steps)
+        self.pipe.scheduler.set_timesteps(run.num_inference_steps)
         times = [(run.fps or 7) - 1, self.motion_bucket, self.augmentation]  # it was trained on fps - 1
         growing = (
             torch.linspace(1.0, run.guidance_scale, run.layout.num_frames)
@@ -94,7 +94,7 @@ class SVD(FamilyModel):
             latents=(drawn * self.pipe.scheduler.init_noise_sigma).to(self.device, torch.float32),
             noise=EDM.from_scheduler(self.pipe.scheduler),
             timesteps=self.pipe.scheduler.timesteps,
-            guidance=[growing] * run.num_steps,
+            guidance=[growing] * run.num_inference_steps,
             inputs={
                 "seen": seen,
                 "picture": run.rows(torch.zeros_like(picture), picture),
@@ -126,6 +126,6 @@ FAMILY = Family(
     scheduler_settings={"prediction_type": "v_prediction"},
     model=SVD,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
     encoders=("image_encoder", "feature_extractor"),
 )

@@ -65,7 +65,7 @@ def words(pipe: Any, encoders: Encoders) -> EncodeWords:
     return encode
 
 
-def blank_words(pipe: Any) -> EncodeWords:
+def meta_words(pipe: Any) -> EncodeWords:
     config = pipe.transformer.config
 
     def encode(run: Request) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class Wan(FamilyModel):
         encoded = {
             name: None if v is None else v.to(self.device, self.dtype) for name, v in self.encode(run).items()
         }
-        self.pipe.scheduler.set_timesteps(run.num_steps)
+        self.pipe.scheduler.set_timesteps(run.num_inference_steps)
         latents, condition, *_ = self.pipe.prepare_latents(
             run.pixels(self.pipe.video_processor).to(self.device, torch.float32),
             batch_size=1,
@@ -188,7 +188,7 @@ FAMILY = Family(
     read_scheduler=read_scheduler,
     model=Wan,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
     codec_checkpointing=WanCheckpointing,
     codec_dtype=torch.float32,  # its autoencoder needs the precision
     settings=("boundary_ratio", "expand_timesteps"),

@@ -17,7 +17,7 @@ from physplan.video.keyframe_conditioning import GivenFrame, touched
 from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 from physplan_models.families.family import Family
-from physplan_models.families.wan import WanCodec, blank_words, read_scheduler, words
+from physplan_models.families.wan import WanCodec, meta_words, read_scheduler, words
 from physplan_models.families.wan_checkpointing import WanCheckpointing
 
 GREY = (128, 128, 128)
@@ -48,7 +48,7 @@ class WanVACE(FamilyModel):
 
     def condition(self, run: Request) -> Conditioning:
         text = self.encode(run)["text"].to(self.device, self.dtype)
-        self.pipe.scheduler.set_timesteps(run.num_steps)
+        self.pipe.scheduler.set_timesteps(run.num_inference_steps)
         given = self._given(run)
         drawn = self.pipe.prepare_latents(
             1,
@@ -112,7 +112,7 @@ FAMILY = Family(
     read_scheduler=read_scheduler,
     model=WanVACE,
     words=words,
-    blank_words=blank_words,
+    meta_words=meta_words,
     codec_checkpointing=WanCheckpointing,
     codec_dtype=torch.float32,
     settings=("boundary_ratio",),

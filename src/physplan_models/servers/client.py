@@ -96,14 +96,14 @@ class VideoServerClient:
                 if fault.status == 404:
                     self._path(key).unlink(missing_ok=True)
                     raise CallFault(
-                        "The video server does not know its own job any more: it may have been charged; the "
-                        "same command asks for another.",
+                        "The video server does not know its own job any more: it may have been charged; run "
+                        "it again to ask for another.",
                         status=404,
                         billable=True,
                     ) from None
                 if not fault.retryable or faults > MOST_FAULTS:
                     raise CallFault(
-                        f"{fault} The job is stored: the same command fetches it later.", billable=True
+                        f"{fault} The job is stored: run it again to fetch it.", billable=True
                     ) from None
                 wait = max(wait, fault.retry_after or 0.0)
             if status is not None:
@@ -122,9 +122,7 @@ class VideoServerClient:
             raise CallFault("The run was stopped.", billable=True)
         if time.monotonic() >= deadline:
             ended = self._cancel(key, id)
-            rest = (
-                "The job was cancelled." if ended else "The job is stored: the same command fetches it later."
-            )
+            rest = "The job was cancelled." if ended else "The job is stored: run it again to fetch it."
             raise CallFault(
                 f"The video was not done within {self._limit:g} s (video.time_limit). {rest}", billable=True
             )

@@ -23,8 +23,8 @@ from physplan.files import write_json
 from physplan.foreign import read_file
 from physplan.graph import EventChain
 from physplan.keyframes.framing import Box, pad_to_ratio
+from physplan.pipeline.latents_stage import unguided_clocks
 from physplan.pipeline.run import Run
-from physplan.pipeline.sampling import unguided_clocks
 from physplan.pipeline.words import words_of
 from physplan.sketch import Sketch
 from physplan.video.clocks import Clocks

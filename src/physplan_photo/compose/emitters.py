@@ -94,9 +94,8 @@ def emitter_of(renderer: Renderer, edit: Spawn, material: str) -> Placed:
             foot = y + half_h
         return x - half_w, foot - 2 * half_h, x + half_w, foot
 
-    rises = (
-        track is not None and track.legs and track.legs[-1].way.end[1] < track.legs[-1].way.start[1] - 0.05
-    )
+    way = track.segments[-1].way if track is not None and track.segments else None
+    rises = way is not None and way.end[1] < way.start[1] - 0.05
     links = [e for e in event.edits if isinstance(e, Link) and e.b == edit.id]
     vessel = next((e.a for e in links if e.r == "containment" and e.a in renderer.masks), None)
     ground = next((e.a for e in links if e.r == "support" and e.a in renderer.masks), None)

@@ -190,13 +190,15 @@ class Renderer:
         track, state, height = self.tracks[id], self.tracks[id].at(number), len(canvas)
         if not state.begun or state.opacity <= 0:
             return
-        leg = next((leg for leg in reversed(track.legs) if leg.start < number), None)
-        assert leg is not None
-        end = leg.way.end[1] if not self._rises(id, leg.end) else leg.way.start[1]
-        weight = grounded(state.place[1] * height, leg.way.start[1] * height, end * height, height)
+        segment = next((segment for segment in reversed(track.segments) if segment.start < number), None)
+        assert segment is not None
+        end = segment.way.end[1] if not self._rises(id, segment.end) else segment.way.start[1]
+        weight = grounded(state.place[1] * height, segment.way.start[1] * height, end * height, height)
         shift = ((state.place[0] - track.centre[0]) * height, 0.0)
         ground = (
-            leg.way.start[1] if abs(state.place[1] - leg.way.start[1]) <= abs(state.place[1] - end) else end
+            segment.way.start[1]
+            if abs(state.place[1] - segment.way.start[1]) <= abs(state.place[1] - end)
+            else end
         )
         shadow.onto(
             canvas,
@@ -268,7 +270,7 @@ class Renderer:
         track, height, cut = self.tracks[id], len(self.image), self.cuts[id]
         angle = 0.0 if self._oval(id) is not None else self._angle(id, state)
         scale = (state.scale, state.scale)
-        laws = {leg.motion.law for leg in track.legs}
+        laws = {segment.motion.law for segment in track.segments}
         if self.config.squash and "bounce" in laws:
             ahead, behind = track.at(at + 0.7).place[1], track.at(at - 0.7).place[1]
             hit = max(0.0, (state.place[1] - behind) + (state.place[1] - ahead))
@@ -276,7 +278,10 @@ class Renderer:
             scale = (scale[0] * (1 + 0.6 * squash), scale[1] * (1 - squash))
         if track.arrives:
             scale = (scale[0] * (track.box[2] - track.box[0]) * height / cut.size[0],) * 2
-        standing = any(leg.motion.law in ("grow", "shrink") for leg in track.legs) or scale[0] != scale[1]
+        standing = (
+            any(segment.motion.law in ("grow", "shrink") for segment in track.segments)
+            or scale[0] != scale[1]
+        )
         return Placement(
             place=(state.place[0] * height, state.place[1] * height),
             angle=angle,
@@ -287,7 +292,11 @@ class Renderer:
     def _angle(self, id: str, state: State) -> float:
         """In degrees; wheels and balls turn by what they travel."""
         track, cut = self.tracks[id], self.cuts[id]
-        slides = {leg.motion.law for leg in track.legs} <= {"linear", "accelerating", "decelerating"}
+        slides = {segment.motion.law for segment in track.segments} <= {
+            "linear",
+            "accelerating",
+            "decelerating",
+        }
         named = any(word in self.chain.node(id).category.casefold() for word in ROLLING)
         if not (self.config.roll and slides and named):
             return state.angle
@@ -298,7 +307,7 @@ class Renderer:
     def _oval(self, id: str) -> Array | None:
         """The ellipse within which it turns: of what is round and does not tip over, or only spins."""
         if id not in self._ovals:
-            laws = {leg.motion.law for leg in self.tracks[id].legs}
+            laws = {segment.motion.law for segment in self.tracks[id].segments}
             turns = id in self.masks and "tip" not in laws
             turns = turns and (laws == {"spin"} or is_round(self._look(id)[1]))
             self._ovals[id] = oval_of(self._look(id)[1]) if turns else None

@@ -1,4 +1,4 @@
-"""The ways of the objects of a photograph: each one's legs from event to event, and its state at a time."""
+"""The tracks of a photograph's objects: a segment from event to event, and the state at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SIZES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leg:
+class TrackSegment:
     """One object through one event. Places are in heights of the frame."""
 
     start: int
@@ -41,37 +41,37 @@ class Leg:
     worn: tuple[Worn, ...] = ()
 
 
-def _reach(leg: Leg) -> float:
-    """How far a leg takes its object at most, in heights of the frame."""
-    if leg.motion.law == "trajectory":
-        return max(math.hypot(dx, dy) for _, dx, dy, _ in leg.motion.path)
-    return 0.0 if leg.motion.law == "spin" else 1.0
+def _reach(segment: TrackSegment) -> float:
+    """How far a segment takes its object at most, in heights of the frame."""
+    if segment.motion.law == "trajectory":
+        return max(math.hypot(dx, dy) for _, dx, dy, _ in segment.motion.path)
+    return 0.0 if segment.motion.law == "spin" else 1.0
 
 
 @dataclass(slots=True, kw_only=True)
 class Track:
-    """An object's box in the first frame (heights of the frame) and its legs."""
+    """An object's box in the first frame (heights of the frame) and its segments."""
 
     id: str
     box: tuple[float, float, float, float]
-    legs: list[Leg] = field(default_factory=list)
-    arrives: bool = False  # a copy of its source, there from its first leg on
+    segments: list[TrackSegment] = field(default_factory=list)
+    arrives: bool = False  # a copy of its source, there from its first segment on
 
     @property
     def lifted(self) -> bool:
         """Whether its place in the photograph is uncovered."""
         return any(
-            leg.phase == "leave" or LAWS[leg.motion.law].moves or leg.scale != 1.0
-            or any(worn.key not in ("color", "surface") for worn in leg.worn)
-            for leg in self.legs
+            segment.phase == "leave" or LAWS[segment.motion.law].moves or segment.scale != 1.0
+            or any(worn.key not in ("color", "surface") for worn in segment.worn)
+            for segment in self.segments
         )  # fmt: skip
 
     @property
     def travels(self) -> bool:
         """Whether it leaves its place, so that its shadow goes with it; a tremor does not."""
-        moving = (leg for leg in self.legs if LAWS[leg.motion.law].moves)
-        return any(leg.phase == "leave" or leg.scale != 1 for leg in self.legs) or any(
-            _reach(leg) > MAX_TREMOR for leg in moving
+        moving = (segment for segment in self.segments if LAWS[segment.motion.law].moves)
+        return any(segment.phase == "leave" or segment.scale != 1 for segment in self.segments) or any(
+            _reach(segment) > MAX_TREMOR for segment in moving
         )
 
     @property
@@ -79,13 +79,13 @@ class Track:
         return (self.box[0] + self.box[2]) / 2, (self.box[1] + self.box[3]) / 2
 
     def at(self, frame: float) -> State:
-        """Everything done until then, and the leg that is under way."""
+        """Everything done until then, and the segment that is under way."""
         state = State(place=self.centre, opacity=float(not self.arrives))
-        for leg in self.legs:
-            if frame <= leg.start:
+        for segment in self.segments:
+            if frame <= segment.start:
                 break
-            u = min(1.0, (frame - leg.start) / max(leg.end - leg.start, 1))
-            state = state.after(leg, moment(leg.motion, leg.way, u, leg.phase), u)
+            u = min(1.0, (frame - segment.start) / max(segment.end - segment.start, 1))
+            state = state.after(segment, moment(segment.motion, segment.way, u, segment.phase), u)
         return state
 
 
@@ -99,15 +99,15 @@ class State:
     worn: tuple[tuple[Worn, float], ...] = ()
     begun: bool = False
 
-    def after(self, leg: Leg, at: Moment, u: float) -> State:
-        own = {worn.key: (worn, at.progress if u < 1 else 1.0) for worn in leg.worn}
+    def after(self, segment: TrackSegment, at: Moment, u: float) -> State:
+        own = {worn.key: (worn, at.progress if u < 1 else 1.0) for worn in segment.worn}
         worn = [(worn, amount) for worn, amount in self.worn if worn.key not in own or own[worn.key][1] < 1]
-        gone = 0.0 if leg.phase == "leave" and u >= 1 else at.opacity
+        gone = 0.0 if segment.phase == "leave" and u >= 1 else at.opacity
         return State(
             place=at.place,
             angle=self.angle + at.angle,
-            scale=self.scale * at.size * (1 + (leg.scale - 1) * at.progress),
-            opacity=gone if leg.phase == "arrive" else self.opacity * gone,
+            scale=self.scale * at.size * (1 + (segment.scale - 1) * at.progress),
+            opacity=gone if segment.phase == "arrive" else self.opacity * gone,
             shown=at.shown,
             worn=(*worn, *own.values()),
             begun=True,
@@ -155,8 +155,8 @@ def _add_leg(
         Worn(key=e.key, look=look_of(e.key, e.value, moves=moves), seed=seed + 31 * change.event)
         for e in updates
     )
-    track.legs.append(
-        Leg(
+    track.segments.append(
+        TrackSegment(
             start=start_frame,
             end=event.anchor,
             phase="leave" if change.goes else "arrive" if change.comes else "change",
@@ -194,7 +194,7 @@ def _end(
     chain: EventChain, found: Mapping[str, Track], masks: Mapping[str, Array], change: Change, id: str,
     law: Motion, now: State, pivot: Point | None,
 ) -> Point:  # fmt: skip
-    """Where a leg ends: as its law says, else as its new relations ask."""
+    """Where a segment ends: as its law says, else as its new relations ask."""
     if law.shift is not None:
         return now.place[0] + law.shift[0], now.place[1] + law.shift[1]
     if law.law == "trajectory":

@@ -39,15 +39,15 @@ Planned = tuple[tuple[PhysicalDelta, ...], tuple[Translation, ...], tuple[str, .
 
 
 class VerbsReasoner(Reasoner):
-    """`eyes` gives the run's segmenter when it is first needed."""
+    """`load_segmenter` gives the run's segmenter when it is first needed."""
 
     name = "verbs"
     calls_out = None
 
     def __init__(
-        self, settings: CallSettings | None = None, *, eyes: Callable[[], Segmenter] | None = None
+        self, settings: CallSettings | None = None, *, load_segmenter: Callable[[], Segmenter] | None = None
     ) -> None:
-        self._eyes = eyes
+        self._load_segmenter = load_segmenter
         self._masks: dict[str, dict[str, Mask]] = {}  # by the picture's checksum
         self._planned: dict[PhysicalDelta, Translation] = {}
         self.notes: tuple[str, ...] = ()
@@ -56,9 +56,9 @@ class VerbsReasoner(Reasoner):
         from physplan.pictures import to_tensor
 
         names = nouns(scene.prompt)
-        if self._eyes is None:
+        if self._load_segmenter is None:
             raise PhysPlanError("The reasoner verbs needs a segmenter: choose one in perception.segmenter.")
-        segmenter = self._eyes()
+        segmenter = self._load_segmenter()
         given = getattr(segmenter, "given", ())
         names = _called(names, given)
         names = (*names, *_others(given, names))

@@ -4,8 +4,6 @@ import { ask, file, picture, upload } from "./api.js";
 import { about as roughly, button, h, later, method, notice, put } from "./dom.js";
 import { Photo } from "./photo.js";
 
-export const explained = ([name, about]) => `${method(name)}: ${about}`;
-
 export function cost(found) {
   const time = found.seconds === null ? "not known yet" : `about ${roughly(found.seconds)}`;
   const source = found.seconds === null ? "No run like this was made here." : found.like ? `As ${found.like === 1 ? "an earlier run" : `${found.like} earlier runs`} took here.` : "On one free core.";
@@ -24,11 +22,14 @@ export function stages(found) {
     h("li", { class: one.done ? "done" : "" }, h("b", { text: one.stage === "latents" ? "sampling" : one.stage }), ` ${one.what}`))));
 }
 
-// The preset's own method, the base model and the sketch; the rest is for research.
-export function methods(about, preset, chosen) {
+// The preset's own method, the base model and the sketch; the rest is for research. What the chosen one does stands below.
+export function methodMenu(about, preset, chosen, pick) {
   const first = [...new Set([about.presets.find(one => one.name === preset)?.method, "base", "sketch"])].filter(name => name && about.methods[name]);
-  const option = name => h("option", { value: name, selected: name === chosen, text: explained([name, about.methods[name]]) });
-  return [...first.map(option), h("optgroup", { label: "Research" }, ...Object.keys(about.methods).filter(name => !first.includes(name)).map(option))];
+  const option = name => h("option", { value: name, selected: name === chosen, text: method(name) });
+  const says = h("p", { class: "says small", text: about.methods[chosen] });
+  const select = h("select", { onchange: event => { says.textContent = about.methods[event.target.value]; pick(event.target.value); } }, ...first.map(option),
+    h("optgroup", { label: "Research" }, ...Object.keys(about.methods).filter(name => !first.includes(name)).map(option)));
+  return [h("label", {}, "Method", select), says];
 }
 
 // `failed`: a run without a plan, to be corrected in place: { run, job }.
@@ -164,9 +165,9 @@ export async function compose(studio, query, failed) {
     put(presets, h("div", { class: "preset-grid" }, ...first.map(card)),
       rest.length ? h("details", { open: presets.querySelector("details")?.open }, h("summary", { text: `${rest.length} more, which need something that is not here: ${rest.map(preset => preset.name).join(", ")}` }), h("div", { class: "preset-grid" }, ...rest.map(card))) : null);
     const quick = chosen.settings["video.num_inference_steps"] === about.quick["video.num_inference_steps"];
-    put(more, h("div", { class: "more" },
-      h("label", {}, "Method", h("select", { onchange: event => { chosen.method = event.target.value; cast(); } }, ...methods(about, chosen.preset, chosen.method))),
-      h("label", {}, "Seed", h("input", { type: "number", min: 0, value: chosen.seed, oninput: event => { chosen.seed = Math.max(0, Math.floor(Number(event.target.value) || 0)); cast(); } })),
+    const [menu, says] = methodMenu(about, chosen.preset, chosen.method, name => { chosen.method = name; cast(); });
+    put(more, h("div", { class: "more" }, menu,
+      h("label", {}, "Seed", h("input", { type: "number", min: 0, value: chosen.seed, oninput: event => { chosen.seed = Math.max(0, Math.floor(Number(event.target.value) || 0)); cast(); } })), says,
       chosen.preset === "sandbox" ? h("label", { class: "tick" }, h("input", { type: "checkbox", checked: quick, onchange: event => { chosen.recipe = chosen.like = ""; chosen.settings = event.target.checked ? { ...about.quick } : {}; cast(); } }), "Quick: fewer steps, coarser video") :
         h("label", {}, "Budget in USD", h("input", { type: "number", min: 0, step: 0.1, value: chosen.settings["runtime.budget"] ?? "", placeholder: "none", oninput: event => { const value = Number(event.target.value); if (event.target.value && value >= 0) chosen.settings["runtime.budget"] = value; else delete chosen.settings["runtime.budget"]; cast(); } }))));
   }

@@ -2,7 +2,7 @@
 
 import { ask, file, picture, upload } from "./api.js";
 import { button, clock, confirm, h, method, plural, put, s } from "./dom.js";
-import { compose, cost, lacking, methods } from "./compose.js";
+import { compose, cost, lacking, methodMenu } from "./compose.js";
 import { core, PlanEditor } from "./plan.js";
 import { Films } from "./player.js";
 import { firstFrame, sceneInWords } from "./scene.js";
@@ -278,7 +278,7 @@ class RunPage {
   verdict() {
     const { details, job } = this;
     if (details.verdict !== "not checked") return details.sentence;
-    return busy(job) ? "The video is being checked ..." : details.sentence.replace("the same command checks it", "go on, and it is checked");
+    return busy(job) ? "The video is being checked ..." : details.sentence;
   }
   // Stays on this page: the video appears beside this one when it is there.
   async makeBase() {
@@ -298,9 +298,9 @@ class RunPage {
       catch (refusal) { put(figures, h("p", { class: "fault", text: refusal.message })); }
     };
     const steps = "video.num_inference_steps", quick = (wanted.fresh ? wanted.settings : this.details.settings)[steps] === studio.about.quick[steps];
-    const options = h("div", { class: "more" },
-      h("label", {}, "Method", h("select", { onchange: event => { wanted.method = event.target.value; cast(); } }, ...methods(studio.about, this.details.preset, wanted.method))),
-      h("label", {}, "Seed", h("input", { type: "number", min: 0, value: wanted.seed, onchange: event => { wanted.seed = Math.max(0, Math.floor(Number(event.target.value) || 0)); cast(); } })),
+    const [menu, says] = methodMenu(studio.about, this.details.preset, wanted.method, name => { wanted.method = name; cast(); });
+    const options = h("div", { class: "more" }, menu,
+      h("label", {}, "Seed", h("input", { type: "number", min: 0, value: wanted.seed, onchange: event => { wanted.seed = Math.max(0, Math.floor(Number(event.target.value) || 0)); cast(); } })), says,
       this.details.preset === "sandbox" ? h("label", { class: "tick" }, h("input", { type: "checkbox", checked: quick, onchange: event => { wanted.fresh = true; wanted.settings = event.target.checked ? { ...studio.about.quick } : {}; cast(); } }), "Quick: fewer steps, coarser video") : null);
     this.startButton = button("Make the video", () => this.make("video"), { class: "main large", "data-action": "", disabled: (this.editor && !this.editor.holds) || busy(this.job) });
     put(parts.video, h("div", { class: "card-head" }, h("h2", { text: "The video" }), h("p", { class: "soft", text: "Sampling follows the plan. You can stop at any time and go on later." })), options, figures, h("div", { class: "row end" }, this.startButton));

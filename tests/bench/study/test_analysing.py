@@ -13,7 +13,7 @@ import pytest
 from study_people import METHODS
 
 from physplan.errors import PhysPlanError
-from physplan_bench.study.analysis import analyse
+from physplan_bench.study.analysis import analyse, scores
 from physplan_bench.study.assign import Pair
 from physplan_bench.study.criteria import KEYS
 from physplan_bench.study.design import Known, Prompt, Study, load_study
@@ -189,3 +189,16 @@ def test_attention_checks_are_no_votes(made: Path) -> None:
     answers = [dict.fromkeys(KEYS, "a")] * 9
     rater = Rater(name="x", place=0, answers=answers, seconds=[1.0] * 9)
     assert len(list(counted(study, [rater]))) == 8 * 3
+
+
+def test_a_method_that_few_people_saw_has_a_score_without_an_interval(paper: Study) -> None:
+    """Thirty people voted, three of them on the last method."""
+    votes = [
+        vote
+        for vote in counted(paper, vote_exactly(paper, RATES)[:30])
+        if vote.criterion == KEYS[0]
+        and (paper.pairs[vote.pair].second != METHODS[-1] or vote.rater in ("p0", "p1", "p2"))
+    ]
+    found = scores(paper, votes)
+    assert found[METHODS[-1]]["low"] is None
+    assert found[METHODS[0]]["low"] < found[METHODS[0]]["value"] < found[METHODS[0]]["high"]

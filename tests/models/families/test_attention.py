@@ -15,6 +15,7 @@ from physplan.errors import PhysPlanError
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.requirements import check_offload
 from physplan.video.base import FamilyModel
+from physplan.video.protocol import VideoRequest
 from physplan_models import attention
 from physplan_models.attention import ATTENTION
 from physplan_models.loading import LoadOptions, load_video_model
@@ -28,14 +29,16 @@ Folder = Callable[[str], Path]
 def twice(model: FamilyModel, picture: Image) -> tuple[Tensor, Tensor, Tensor]:
     """A prediction, and its gradient taken two times, as terms that pass back one by one do."""
     conditioning = model.prepare(
-        image=picture,
-        prompt="a ball rolls",
-        height=64,
-        width=64,
-        num_frames=9,
-        num_inference_steps=4,
-        guidance_scale=3.0,
-        generator=torch.Generator().manual_seed(0),
+        VideoRequest(
+            image=picture,
+            prompt="a ball rolls",
+            height=64,
+            width=64,
+            num_frames=9,
+            num_inference_steps=4,
+            guidance_scale=3.0,
+            generator=torch.Generator().manual_seed(0),
+        )
     )
     z = conditioning.latents.clone().requires_grad_()
     predicted = model.predict(z, 1, conditioning)

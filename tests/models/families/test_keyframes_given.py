@@ -20,7 +20,7 @@ from torch import Tensor
 from physplan.errors import PhysPlanError
 from physplan.video.base import FamilyModel
 from physplan.video.keyframe_conditioning import GivenFrame, settle, touched
-from physplan.video.protocol import Conditioning
+from physplan.video.protocol import Conditioning, VideoRequest
 from physplan.video.sampling import sample
 
 PIPELINES = {
@@ -104,7 +104,9 @@ def theirs(folder: Path, name: str, scale: float, strength: float = 1.0, **more:
 def prepared(model: FamilyModel, given: list[GivenFrame], scale: float = 6.0, **more: int) -> Conditioning:
     generator = torch.Generator().manual_seed(7)
     run = {**RUN, **more}
-    return model.prepare(image=picture(0), guidance_scale=scale, generator=generator, keyframes=given, **run)
+    return model.prepare(
+        VideoRequest(image=picture(0), guidance_scale=scale, generator=generator, keyframes=given, **run)
+    )
 
 
 def ours(model: FamilyModel, name: str, scale: float, **hint: float) -> Tensor:
@@ -179,7 +181,7 @@ def test_another_keyframe_gives_another_video(name: str, load: Load) -> None:
         given = [GivenFrame(frame=FRAMES - 1, image=picture(seed))]
         generator = torch.Generator().manual_seed(7)
         conditioning = model.prepare(
-            image=picture(0), guidance_scale=1.0, generator=generator, keyframes=given, **RUN
+            VideoRequest(image=picture(0), guidance_scale=1.0, generator=generator, keyframes=given, **RUN)
         )
         made.append(sample(model, conditioning))
     video = model.decode(made[0], conditioning.layout)
@@ -297,7 +299,9 @@ def test_a_model_that_takes_none_says_so(name: str, load: Load) -> None:
     given = [GivenFrame(frame=4, image=picture(1))]
     with pytest.raises(PhysPlanError, match="takes no keyframes"):
         load(name).prepare(
-            image=picture(0), guidance_scale=1.0, generator=torch.Generator(), keyframes=given, **RUN
+            VideoRequest(
+                image=picture(0), guidance_scale=1.0, generator=torch.Generator(), keyframes=given, **RUN
+            )
         )
 
 
@@ -305,10 +309,14 @@ def test_a_picture_where_there_is_no_place_is_refused(load: Load) -> None:
     given = [GivenFrame(frame=4, image=picture(1))]
     with pytest.raises(PhysPlanError, match="no picture at frame 4"):
         load("wan22").prepare(
-            image=picture(0), guidance_scale=1.0, generator=torch.Generator(), keyframes=given, **RUN
+            VideoRequest(
+                image=picture(0), guidance_scale=1.0, generator=torch.Generator(), keyframes=given, **RUN
+            )
         )
     with pytest.raises(PhysPlanError, match="from a first to a last frame"):
-        load("wan_flf").prepare(image=picture(0), guidance_scale=1.0, generator=torch.Generator(), **RUN)
+        load("wan_flf").prepare(
+            VideoRequest(image=picture(0), guidance_scale=1.0, generator=torch.Generator(), **RUN)
+        )
 
 
 def test_keyframes_go_to_the_nearest_place_and_that_is_said() -> None:

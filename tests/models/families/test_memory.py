@@ -13,7 +13,7 @@ from PIL.Image import Image
 from physplan.errors import PhysPlanError
 from physplan.video.base import FamilyModel
 from physplan.video.memory import GradientMode, MemoryEstimate, available_memory, require_memory
-from physplan.video.protocol import Conditioning
+from physplan.video.protocol import Conditioning, VideoRequest
 from physplan_models import memory
 from physplan_models.memory import estimate_folder, estimate_preset, measure_step
 from physplan_models.published import PUBLISHED, published_model
@@ -49,7 +49,9 @@ def prepared(model: FamilyModel, name: str, picture: Image) -> Conditioning:
     generator = torch.Generator().manual_seed(0)
     long = (LONG * 2)[:1950] if name == "cosmos3" else LONG  # every letter is a token of its own
     words = {"prompt": long, "negative_prompt": long}
-    return model.prepare(image=picture, num_inference_steps=2, generator=generator, **words, **run_of(name))
+    return model.prepare(
+        VideoRequest(image=picture, num_inference_steps=2, generator=generator, **words, **run_of(name))
+    )
 
 
 def near(found: int, measured: int) -> bool:

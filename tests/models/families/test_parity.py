@@ -14,6 +14,7 @@ from PIL.Image import Image
 from torch import Tensor
 
 from physplan.video.base import FamilyModel
+from physplan.video.protocol import VideoRequest
 from physplan.video.sampling import sample
 from physplan_models.families.ltx import LTXCodec
 from physplan_testing.tiny_models import NAMES, TEXT_LENGTH
@@ -110,16 +111,18 @@ def ours(model: FamilyModel, image: Image, size: str, scale: float, dynamic: boo
     if model.name.startswith("hunyuan"):
         image = image.resize((width, height))
     conditioning = model.prepare(
-        image=image,
-        prompt="an ice cube melts",
-        negative_prompt="blurry",
-        height=height,
-        width=width,
-        num_frames=frames,
-        num_inference_steps=STEPS,
-        guidance_scale=scale,
-        use_dynamic_cfg=dynamic,
-        generator=torch.Generator().manual_seed(7),
+        VideoRequest(
+            image=image,
+            prompt="an ice cube melts",
+            negative_prompt="blurry",
+            height=height,
+            width=width,
+            num_frames=frames,
+            num_inference_steps=STEPS,
+            guidance_scale=scale,
+            use_dynamic_cfg=dynamic,
+            generator=torch.Generator().manual_seed(7),
+        )
     )
     latents = sample(model, conditioning)
     return latents[:, :, : latents.shape[2] - conditioning.layout.behind]

@@ -12,7 +12,7 @@ from torch import Tensor
 from physplan.errors import PhysPlanError
 from physplan.video.base import FamilyModel
 from physplan.video.gradient_checkpointing import Checkpointing
-from physplan.video.protocol import Conditioning
+from physplan.video.protocol import Conditioning, VideoRequest
 from physplan_models.memory import Saved, parameters
 from physplan_testing.tiny_models import NAMES
 
@@ -21,14 +21,16 @@ FRAMES = 17
 
 def prepare(model: FamilyModel, picture: Image, scale: float = 1.0) -> Conditioning:
     return model.prepare(
-        image=picture,
-        prompt="a ball rolls",
-        height=32 if model.name != "svd" else 16,
-        width=32 if model.name != "svd" else 16,
-        num_frames=FRAMES if model.name != "svd" else 5,
-        num_inference_steps=2,
-        guidance_scale=scale,
-        generator=torch.Generator().manual_seed(0),
+        VideoRequest(
+            image=picture,
+            prompt="a ball rolls",
+            height=32 if model.name != "svd" else 16,
+            width=32 if model.name != "svd" else 16,
+            num_frames=FRAMES if model.name != "svd" else 5,
+            num_inference_steps=2,
+            guidance_scale=scale,
+            generator=torch.Generator().manual_seed(0),
+        )
     )
 
 

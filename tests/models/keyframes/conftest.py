@@ -4,22 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from tests.keyframes.conftest import chain, first_frame
 
 import tiny_editors
-from physplan.graph import EventChain
-from physplan.pictures import to_picture
-from scenes import MELTING_FIRST, melting_chain
 
-
-@pytest.fixture(scope="session")
-def chain() -> EventChain:
-    return melting_chain()
-
-
-@pytest.fixture(scope="session")
-def first_frame() -> Image.Image:
-    return to_picture(MELTING_FIRST)
+__all__ = ["chain", "first_frame", "folders"]
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,14 @@ from physplan.calls.ledger import Ledger
 from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.graph import EventChain
-from physplan.keyframes import EditRequest, Keyframe, NoPicture, RenderSettings, render_keyframes
+from physplan.keyframes import (
+    EditRequest,
+    Keyframe,
+    NoPicture,
+    RenderOptions,
+    RenderSettings,
+    render_keyframes,
+)
 from physplan.pictures import to_picture
 from physplan_models.keyframes.gemini import GeminiEditor
 from physplan_testing.loopback import Answer, Asked, GeminiServer, Respond
@@ -57,7 +64,7 @@ class Site:
             segmenter=ColourSegmenter(),
             depth=row_depth,
             settings=RenderSettings(redraws=options.pop("redraws", 2)),
-            store=options.pop("store", None),
+            options=RenderOptions(store=options.pop("store", None)),
         )
 
 

@@ -67,9 +67,9 @@ def test_a_chain_is_drawn_stored_and_booked(
     connect: Connect, chain: EventChain, first_frame: Image.Image, tmp_path: Path
 ) -> None:
     server, editor = connect(draw)
-    eyes = {"segmenter": ColourSegmenter(), "depth": row_depth}
-    keyframes = render_keyframes(chain, first_frame, editor=editor, **eyes, settings=RenderSettings())
-    again = render_keyframes(chain, first_frame, editor=editor, **eyes, settings=RenderSettings())
+    perception = {"segmenter": ColourSegmenter(), "depth": row_depth}
+    keyframes = render_keyframes(chain, first_frame, editor=editor, **perception, settings=RenderSettings())
+    again = render_keyframes(chain, first_frame, editor=editor, **perception, settings=RenderSettings())
     assert [keyframe.check.problems for keyframe in keyframes] == [(), ()]
     assert [k.image.tobytes() for k in keyframes] == [k.image.tobytes() for k in again]
     assert len(server.asked) == 2, "the second time they come from the store"

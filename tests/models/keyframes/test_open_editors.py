@@ -14,7 +14,7 @@ from diffusers.pipelines.qwenimage import pipeline_qwenimage_edit, pipeline_qwen
 from PIL import Image
 
 from physplan.graph import EventChain
-from physplan.keyframes import EditRequest, RenderSettings, render_keyframes
+from physplan.keyframes import EditRequest, RenderOptions, RenderSettings, render_keyframes
 from physplan.keyframes.registry import EDITORS
 from physplan.weights import WeightsError
 from physplan_models.keyframes.diffusers import DiffusersEditor
@@ -104,7 +104,7 @@ def test_it_renders_and_checks_a_whole_chain(
         editor=editor,
         segmenter=ColourSegmenter(),
         depth=row_depth,
-        store=tmp_path,
+        options=RenderOptions(store=tmp_path),
         settings=RenderSettings(redraws=1),
     )
     assert [keyframe.attempts for keyframe in keyframes] == [2, 2]

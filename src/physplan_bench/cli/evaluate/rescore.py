@@ -24,7 +24,7 @@ def add_parser(subparsers: Any) -> None:
         run=run,
     )
     parser.add_argument("runs", type=Path, nargs="+", metavar="DIR", help="runs, or folders of runs")
-    parser.add_argument("--preset", metavar="NAME", help="whose eyes (default: each run's own)")
+    parser.add_argument("--preset", metavar="NAME", help="whose perception (default: each run's own)")
     parser.add_argument("--judge", metavar="JUDGE", help="gemini:MODEL, openai:MODEL or server:MODEL@URL")
     parser.add_argument("--budget", type=float, metavar="USD", help="of the judge")
     add_engine(parser)

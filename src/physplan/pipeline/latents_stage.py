@@ -11,8 +11,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from physplan.graph import EventChain
-from physplan.guidance import GuidanceConfig, guide
+from physplan.guidance.guided_video import Guide, guide
 from physplan.guidance.watch import planned_repeats
 from physplan.perception import Evidence
 from physplan.pipeline.backends import Backends
@@ -27,17 +26,8 @@ from physplan.video.checkpoint import Checkpoint
 from physplan.video.clocks import Clocks
 from physplan.video.frames import FrameLayout
 from physplan.video.keyframe_conditioning import GivenFrame, settle
-from physplan.video.protocol import Conditioning, VideoModel, led_by_plan
+from physplan.video.protocol import Conditioning, VideoModel, VideoRequest, led_by_plan
 from physplan.video.sampling import sample
-
-
-@dataclass(frozen=True, kw_only=True)
-class Guide:
-    """What an unguided video lacks: where to go, and how."""
-
-    chain: EventChain
-    evidence: Evidence
-    config: GuidanceConfig
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,44 +40,33 @@ class Sampled:
     seconds: Mapping[str, float] = field(default_factory=dict)  # of previews, backpropagation and sampling
 
 
-def make_latents(
-    config: Config,
-    backends: Backends,
-    frame: Image.Image,
-    prompt: str,
-    *,
-    seed: int,
-    guided_by: Guide | None = None,
-    sketch: Sketch | None = None,
-    keyframes: Sequence[GivenFrame] = (),
-    tell: Tell = say_nothing,
-    preview: Path | None = None,
-    checkpoint: Checkpoint | None = None,
-    callback: StepCallback | None = None,
-) -> Sampled:
-    """`preview` is a picture that is refreshed on the way; from `checkpoint` a sampling that was cut off
-    continues. From a `sketch` it starts with the two clocks; guidance that wants one and is given none makes
-    it. `keyframes` are given to a model that takes them, each at the nearest place it has. `callback` is
-    called after each step."""
-    model = backends.video
-    generator = torch.Generator().manual_seed(seed)
-    given, moved = _settled(model, config.video, keyframes)
-    conditioning = prepare(model, config.video, frame, prompt, generator, given)
-    if callback is not None:
-        conditioning = replace(conditioning, step_end=callback.after(conditioning.timesteps))
-    sampling = _Sampling(
-        backends=backends,
-        conditioning=conditioning,
-        generator=generator,
-        sketch=sketch,
-        tell=tell,
-        preview=preview,
-        checkpoint=checkpoint,
-    )
-    if guided_by is None:
-        made = sampling.unguided(config, conditioned=bool(keyframes))
-    else:
-        made = sampling.guided(guided_by)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SamplingRequest:
+    """One video to sample. Without `guided_by` no gradient is taken."""
+
+    config: Config
+    backends: Backends
+    frame: Image.Image
+    prompt: str
+    seed: int
+    guided_by: Guide | None = None
+    sketch: Sketch | None = None  # the start, with the two clocks; guidance that wants one makes it
+    keyframes: Sequence[GivenFrame] = ()  # for a model that takes them, each at the nearest place it has
+    tell: Tell = say_nothing
+    preview: Path | None = None  # a picture that is refreshed after each step
+    checkpoint: Checkpoint | None = None  # from it a sampling that was cut off continues
+    callback: StepCallback | None = None  # called after each step
+
+
+def make_latents(request: SamplingRequest) -> Sampled:
+    model, video = request.backends.video, request.config.video
+    generator = torch.Generator().manual_seed(request.seed)
+    given, moved = _settled(model, video, request.keyframes)
+    conditioning = prepare(model, video, request.frame, request.prompt, generator, given)
+    if request.callback is not None:
+        conditioning = replace(conditioning, step_end=request.callback.after(conditioning.timesteps))
+    sampling = _Sampling(request=request, conditioning=conditioning, generator=generator)
+    made = sampling.unguided() if request.guided_by is None else sampling.guided(request.guided_by)
     return replace(made, notes=(*getattr(model, "notes", ()), *moved, *made.notes))
 
 
@@ -95,29 +74,26 @@ def make_latents(
 class _Sampling:
     """A sampling whose model and conditioning are ready."""
 
-    backends: Backends
+    request: SamplingRequest
     conditioning: Conditioning
     generator: torch.Generator
-    sketch: Sketch | None
-    tell: Tell
-    preview: Path | None
-    checkpoint: Checkpoint | None
 
-    def unguided(self, config: Config, *, conditioned: bool) -> Sampled:
-        model, on_step = self.backends.video, _counted(self.conditioning, self.tell)
-        if self.preview is not None and (tiny := getattr(model, "tiny", None)) is not None:
-            on_step = tiny.shown(on_step, self.conditioning.layout, self.preview)
+    def unguided(self) -> Sampled:
+        request = self.request
+        model, on_step = request.backends.video, _counted(self.conditioning, request.tell)
+        if request.preview is not None and (tiny := getattr(model, "tiny", None)) is not None:
+            on_step = tiny.shown(on_step, self.conditioning.layout, request.preview)
         start, conditioning = None, self.conditioning
-        if self.sketch is not None:
-            clocks = unguided_clocks(config, model, conditioned=conditioned)
-            start = sketch_start(model, conditioning, self.sketch, clocks)
+        if request.sketch is not None:
+            clocks = unguided_clocks(request.config, model, conditioned=bool(request.keyframes))
+            start = sketch_start(model, conditioning, request.sketch, clocks)
             conditioning = led_by_plan(model, conditioning)
         latents = sample(
             model,
             conditioning,
             on_step,
             generator=self.generator,
-            checkpoint=self.checkpoint,
+            checkpoint=request.checkpoint,
             start=start,
         )
         losses = {"ended": "finished", "skipped": {}, "repeats": 0, "planned_repeats": 0, "steps": []}
@@ -130,27 +106,26 @@ class _Sampling:
         return aligned_evidence(by.chain, by.evidence, composed=by.config.keyframes == "composed")
 
     def guided(self, by: Guide) -> Sampled:
-        model, chain, config = self.backends.video, by.chain, by.config
+        request, chain, config = self.request, by.chain, by.config
+        model = request.backends.video
         start = None
         if config.start == "sketch":
             clocks = clocks_of(model, weak=config.weak, strong=config.strong)
-            sketch = self.sketch or make_sketch(chain, by.evidence)
+            sketch = request.sketch or make_sketch(chain, by.evidence)
             start = sketch_start(model, self.conditioning, sketch, clocks)
         repeats = planned_repeats(config.schedule, self.conditioning.noise.num_steps, start)
         watched = SamplingProgress(
-            model, self.conditioning, chain, by.evidence, repeats, tell=self.tell, preview=self.preview
+            model, self.conditioning, chain, by.evidence, repeats, tell=request.tell, preview=request.preview
         )
         result = guide(
             model,
             self.conditioning,
-            chain,
-            self._keyframes(by),
-            encoder=self.backends.encoder,
-            depth=self.backends.depth,
-            config=config,
+            replace(by, evidence=self._keyframes(by)),
+            encoder=request.backends.encoder,
+            depth=request.backends.depth,
             generator=self.generator,
             on_progress=watched,
-            checkpoint=self.checkpoint,
+            checkpoint=request.checkpoint,
             start=start,
         )
         notes = [] if result.ended == "finished" else [f"sampling was {result.ended}"]
@@ -197,19 +172,21 @@ def prepare(
     """A run with the settings of a config that has its defaults."""
     clip, sampling = video.clip, video.sampling
     return model.prepare(
-        image=image,
-        prompt=prompt,
-        negative_prompt=video.negative_prompt,
-        height=clip.height,
-        width=clip.width,
-        num_frames=clip.num_frames,
-        num_inference_steps=sampling.num_inference_steps,
-        guidance_scale=sampling.guidance_scale,
-        use_dynamic_cfg=sampling.use_dynamic_cfg,
-        eta=sampling.eta,
-        fps=clip.fps,
-        generator=generator,
-        keyframes=keyframes,
+        VideoRequest(
+            image=image,
+            prompt=prompt,
+            negative_prompt=video.negative_prompt,
+            height=clip.height,
+            width=clip.width,
+            num_frames=clip.num_frames,
+            num_inference_steps=sampling.num_inference_steps,
+            guidance_scale=sampling.guidance_scale,
+            use_dynamic_cfg=sampling.use_dynamic_cfg,
+            eta=sampling.eta,
+            fps=clip.fps,
+            generator=generator,
+            keyframes=keyframes,
+        )
     )
 
 

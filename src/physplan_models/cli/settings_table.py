@@ -1,7 +1,4 @@
-"""Every setting of a config with its type, range, default and the first stage it changes.
-
-`python -m physplan_testing.settings_table > docs/settings.md` writes the page anew; a test keeps it true.
-"""
+"""`physplan doctor --settings`: every field of a config, its type, range, default and first stage."""
 
 from __future__ import annotations
 
@@ -19,10 +16,10 @@ from physplan.settings import span
 
 HEAD = """# Settings
 
-Every field that a preset, a config file (`--config mine.yaml`) or `--set FIELD=VALUE` can set. This page is
-made by `python -m physplan_testing.settings_table`. "Changes" is the first stage that is redone when it
-changes; `-` changes no result, only where, how fast and how dearly. An empty default is None: nothing, or the
-model's own value.
+Every field that a preset, a config file (`--config mine.yaml`) or `--set FIELD=VALUE` can set, as
+`physplan doctor --settings` prints them. "Changes" is the first stage that is redone when the field
+changes; `-` changes no result, only where, how fast and at what price. An empty default is None:
+nothing, or the model's own value.
 A schedule may also be given by three numbers: `{layout_steps: 5, guided_steps: 20, repeats: 10}`.
 
 | field | takes | default | changes | meaning |
@@ -32,7 +29,7 @@ _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 
 @dataclass(frozen=True)
-class Setting:
+class ConfigField:
     name: str  # dotted
     hint: Any
     default: Any
@@ -44,7 +41,7 @@ class Setting:
         return _kind(self.hint) in (int, float)
 
 
-def all_settings(config: Any = None, at: str = "", stage: str | None = None) -> Iterator[Setting]:
+def all_settings(config: Any = None, at: str = "", stage: str | None = None) -> Iterator[ConfigField]:
     """Depth first; a field without a stage of its own has that of the field that holds it."""
     config = Config() if config is None else config
     hints = typing.get_type_hints(type(config))
@@ -54,7 +51,7 @@ def all_settings(config: Any = None, at: str = "", stage: str | None = None) -> 
         if dataclasses.is_dataclass(value):
             yield from all_settings(value, f"{name}.", mine)
         else:
-            yield Setting(name, hints[field.name], value, mine, field.metadata)
+            yield ConfigField(name, hints[field.name], value, mine, field.metadata)
 
 
 def table() -> str:
@@ -67,7 +64,7 @@ def table() -> str:
     return HEAD + "".join(rows)
 
 
-def takes(one: Setting) -> str:
+def takes(one: ConfigField) -> str:
     kind = _kind(one.hint)
     if choices := one.metadata.get("choices") or _choices(one.hint):
         return ", ".join(choices)
@@ -92,7 +89,3 @@ def _choices(hint: Any) -> tuple[str, ...]:
         return tuple(str(choice) for choice in get_args(kind))
     inner = get_args(kind)[0] if get_origin(kind) is frozenset else None
     return tuple(member.value for member in inner) if inner and issubclass(inner, Enum) else ()
-
-
-if __name__ == "__main__":
-    print(table(), end="")
