@@ -70,7 +70,9 @@ def odd_tensor(chance: Random, good: Tensor) -> Tensor:
 
 def odd_pictures(probe: Probe) -> None:
     good = picture(probe.arena)
-    for image in (good * math.nan, odd_tensor(probe.chance, good)):
+    spoilt = good.clone()  # in one pixel, so that the scene is still recognised
+    spoilt[0, 0, 0, 0] = probe.chance.choice([math.nan, math.inf])
+    for image in (spoilt, odd_tensor(probe.chance, good)):
         with probe.within(60, megabytes=600):
             work.plan(image, melting.PROMPT, "sandbox")
             numbers = torch.is_complex(image) or bool(torch.isfinite(image.float()).all())

@@ -321,6 +321,52 @@ def end_without_words() -> None:
     cli.KeyboardInterrupt = type("Never", (BaseException,), {})  # type: ignore[attr-defined]
 
 
+def serve_one_at_a_time() -> None:
+    import socketserver
+
+    from physplan_studio.web.server import PageServer
+
+    PageServer.process_request = socketserver.BaseServer.process_request  # type: ignore[assignment]
+
+
+def wait_for_clients() -> None:
+    from physplan_studio.web.server import Handler
+
+    Handler.timeout = None  # type: ignore[assignment]
+
+
+def take_plans_of_any_size() -> None:
+    from dataclasses import fields
+
+    from physplan.graph import Limits
+
+    for field in fields(Limits):
+        object.__setattr__(Limits.FILE, field.name, 10**9)
+
+
+def keep_no_budget_for_all() -> None:
+    from physplan_bench.shared_budget import total_settings
+
+    def settings(folder: Path, budget: float | None) -> dict[str, Any]:
+        return {**total_settings(folder, budget), "runtime.total_budget": None}
+
+    everywhere("total_settings", settings)
+
+
+def take_any_number_from_a_node() -> None:
+    from integrations.comfyui import work
+
+    work._channels_first = lambda images: images[..., :3].permute(0, 3, 1, 2).float()
+
+
+def forget_jobs() -> None:
+    """The studio is a process of its own."""
+    import os
+
+    before = os.environ.get("PYTHONPATH", "")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent / "forgetful"), before])
+
+
 REVERTS = (
     Revert(item="1", what="temporaries are whatever looks like one, in any folder", kind="folders",
            words=("a file of the user's, is gone",), apply=delete_what_looks_temporary),
@@ -382,4 +428,16 @@ REVERTS = (
            apply=end_without_memory),
     Revert(item="42.9", what="no sentence for Ctrl-C", kind="stops", words=("after SIGINT", "traceback"),
            apply=end_without_words),
+    Revert(item="42.9", what="one connection at a time", kind="pages", words=("keep the others waiting",),
+           apply=serve_one_at_a_time),
+    Revert(item="42.9", what="slow clients are kept", kind="pages", words=("never hung up",),
+           apply=wait_for_clients),
+    Revert(item="42.9", what="a plan may have any size", kind="pages", words=("a plan of",),
+           apply=take_plans_of_any_size),
+    Revert(item="42.9", what="workers share no budget", kind="stops", words=("on a budget of",),
+           apply=keep_no_budget_for_all),
+    Revert(item="42.9", what="nodes take any number", kind="nodes", words=("of no numbers",),
+           apply=take_any_number_from_a_node),
+    Revert(item="42.9", what="a killed studio forgets its jobs", kind="stops",
+           words=("does not know its job",), apply=forget_jobs),
 )  # fmt: skip

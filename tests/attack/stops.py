@@ -114,8 +114,21 @@ def one_budget(probe: Probe) -> None:
     paid = asked * each
     probe.expect(paid <= budget + 1e-9, f"{asked} calls for {paid:.4f} USD on a budget of {budget} USD")
     if (path := probe.folder / "out" / "ledger.jsonl").exists():
+        most = most_committed(path)
+        probe.expect(most <= budget + 1e-9, f"{most:.4f} USD reserved at once on a budget of {budget} USD")
         said = Ledger(path).totals().usd
         probe.expect(said >= paid * (1 - 1e-9), f"the ledger has {said} of {paid} USD")
+
+
+def most_committed(ledger: Path) -> float:
+    """The most that was spent and reserved at any line, by all processes."""
+    known, most = dict[str, float](), 0.0
+    for line in ledger.read_bytes().splitlines():
+        if line.endswith(b"}"):
+            entry = json.loads(line)
+            known[entry["id"]] = entry["usd"] or 0.0
+            most = max(most, sum(known.values()))
+    return most
 
 
 def a_studio_killed(probe: Probe) -> None:
@@ -138,7 +151,11 @@ def a_studio_killed(probe: Probe) -> None:
         check_whole(probe, runs)
         studio.start()
         client = Client(studio.port)
-        if client.ask("state", run=run)["job"]["state"] not in ("waiting", "running", "done"):
+        job = client.ask("state", run=run)["job"]
+        if job is None:
+            probe.fell(f"a studio killed after {stage or 'its start'} does not know its job")
+            return
+        if job["state"] not in ("waiting", "running", "done"):
             client.ask("continue", run=run)
         ended = client.until(run, "done", "failed", seconds=300)
         probe.expect(ended["job"]["state"] == "done", f"killed after {stage}: {ended['job']}")
