@@ -46,7 +46,7 @@ from transformers import (
 
 from physplan.video.base import FamilyModel
 from physplan.video.protocol import Conditioning, VideoRequest
-from physplan_testing.tiny_newest import cosmos3_pipeline, hunyuan15_pipeline, ltx2_pipeline
+from physplan_testing.tiny_newest import cosmos3_pipeline, hunyuan15_pipeline, ltx2_pipeline, ltx25_pipeline
 
 WORDS = ("a", "an", "ice", "cube", "ball", "rolls", "melts", "on", "the", "tray", "slowly", "blurry")
 TEXT_LENGTH = 16
@@ -109,6 +109,11 @@ def ltx2(folder: Path) -> None:
     ltx2_pipeline(tokenizer()).save_pretrained(folder)
 
 
+def ltx25(folder: Path) -> None:
+    """The distilled LTX-2.5."""
+    ltx25_pipeline(tokenizer()).save_pretrained(folder)
+
+
 def hunyuan15(folder: Path) -> None:
     hunyuan15_pipeline().save_pretrained(folder)
 
@@ -131,7 +136,7 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
 }
 NAMES = tuple(BUILDERS)
 KEYFRAMED: dict[str, Callable[[Path], None]] = {
-    b.__name__: b for b in (wan_flf, wan_vace, wan22_vace, ltx095)
+    b.__name__: b for b in (wan_flf, wan_vace, wan22_vace, ltx095, ltx25)
 }
 
 

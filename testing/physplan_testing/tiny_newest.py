@@ -24,6 +24,9 @@ from transformers import (
     ByT5Tokenizer,
     Gemma3Config,
     Gemma3ForConditionalGeneration,
+    Gemma4UnifiedConfig,
+    Gemma4UnifiedForConditionalGeneration,
+    Gemma4UnifiedTextConfig,
     PreTrainedTokenizerBase,
     Qwen2Tokenizer,
     SiglipImageProcessor,
@@ -96,7 +99,55 @@ def hunyuan15_pipeline(*, use_meanflow: bool = False) -> HunyuanVideo15ImageToVi
     )
 
 
-def ltx2_pipeline(tokenizer: PreTrainedTokenizerBase) -> LTX2ImageToVideoPipeline:
+def ltx25_pipeline(tokenizer: PreTrainedTokenizerBase) -> LTX2ImageToVideoPipeline:
+    """Distilled: a schedule that is not shifted. Gemma 4 reads the words."""
+    pipe = ltx2_pipeline(
+        tokenizer,
+        gated_attn=True,
+        cross_attn_mod=True,
+        audio_gated_attn=True,
+        audio_cross_attn_mod=True,
+        use_prompt_embeddings=False,
+        ff_bias=False,
+        use_keyframes_abs_pos_embedding=True,
+    )
+    text = pipe.text_encoder.config.text_config
+    names = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+    words = Gemma4UnifiedTextConfig(
+        **{name: getattr(text, name) for name in names},
+        num_key_value_heads=2,
+        head_dim=8,
+        layer_types=["sliding_attention", "full_attention"],
+    )
+    small = {"mm_embed_dim": 8, "output_proj_dims": 8, "mm_posemb_size": 8}
+    config = Gemma4UnifiedConfig(text_config=words, vision_config=small, audio_config={"audio_embed_dim": 8})
+    pipe.register_modules(
+        text_encoder=Gemma4UnifiedForConditionalGeneration(config),
+        connectors=LTX2TextConnectors(
+            caption_channels=WIDTH,
+            text_proj_in_factor=words.num_hidden_layers + 1,
+            video_connector_num_attention_heads=4,
+            video_connector_attention_head_dim=8,
+            video_connector_num_layers=1,
+            video_connector_num_learnable_registers=16,
+            video_gated_attn=True,
+            audio_connector_num_attention_heads=2,
+            audio_connector_attention_head_dim=8,
+            audio_connector_num_layers=1,
+            audio_connector_num_learnable_registers=16,
+            audio_gated_attn=True,
+            rope_type="split",
+            per_modality_projections=True,
+            video_hidden_dim=32,
+            audio_hidden_dim=16,
+            proj_bias=True,
+        ),
+        scheduler=FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=False),
+    )
+    return pipe
+
+
+def ltx2_pipeline(tokenizer: PreTrainedTokenizerBase, **newer: bool) -> LTX2ImageToVideoPipeline:
     layers, heads = 2, {"num_attention_heads": 4, "attention_head_dim": 8}
     transformer = LTX2VideoTransformer3DModel(
         in_channels=8,
@@ -112,6 +163,7 @@ def ltx2_pipeline(tokenizer: PreTrainedTokenizerBase) -> LTX2ImageToVideoPipelin
         rope_type="split",
         vae_scale_factors=(8, 8, 8),  # of the autoencoder below; the real ones agree too
         **heads,
+        **newer,
     )
     vae = AutoencoderKLLTX2Video(
         latent_channels=8,

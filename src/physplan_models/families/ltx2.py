@@ -165,6 +165,18 @@ class LTX2(LTX):
             },
         )
 
+    def _set_timesteps(self, run: Request, latents: Tensor) -> None:
+        """A distilled checkpoint is trained on eight sigmas: its scheduler says that they are not shifted.
+        Other numbers of steps go along the same curve."""
+        if self.pipe.scheduler.config.use_dynamic_shifting:
+            super()._set_timesteps(run, latents)
+            return
+        from diffusers.pipelines.ltx2.utils import DISTILLED_SIGMA_VALUES
+
+        curve = [*DISTILLED_SIGMA_VALUES, 0.0]
+        at = np.linspace(0, len(DISTILLED_SIGMA_VALUES), run.num_inference_steps + 1)[:-1]
+        self.pipe.scheduler.set_timesteps(sigmas=np.interp(at, range(len(curve)), curve))
+
     def _drawn_with(self, run: Request, like: Tensor, given: int) -> tuple[Tensor, Tensor]:
         """The library draws noise token by token where keyframes are given, and some for each of them."""
         frames, (height, width) = run.layout.latents_of_video, like.shape[-2:]

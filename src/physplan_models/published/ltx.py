@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from physplan_models.published.model import PublishedModel
@@ -81,6 +82,30 @@ LTX_2 = PublishedModel(
     keyframes="any",
 )
 
+LTX_2_3_AUTOENCODER: Mapping[str, Any] = {
+    "block_out_channels": (256, 512, 1024, 1024),
+    "decoder_block_out_channels": (256, 512, 512, 1024),
+    "layers_per_block": (4, 6, 4, 2, 2),
+    "decoder_layers_per_block": (4, 6, 4, 2, 2),
+    "decoder_spatio_temporal_scaling": (True,) * 4,
+    "decoder_inject_noise": (False,) * 5,
+    "upsample_type": ("spatiotemporal", "spatiotemporal", "temporal", "spatial"),
+    "upsample_residual": (False,) * 4,
+    "upsample_factor": (2, 2, 1, 2),
+    "decoder_spatial_padding_mode": "zeros",
+    "spatial_compression_ratio": 32,
+    "temporal_compression_ratio": 8,
+}
+
+LTX_2_3_TRANSFORMER: Mapping[str, Any] = {
+    "rope_type": "split",
+    "gated_attn": True,
+    "cross_attn_mod": True,
+    "audio_gated_attn": True,
+    "audio_cross_attn_mod": True,
+    "use_prompt_embeddings": False,
+}
+
 LTX_2_3 = PublishedModel(
     name="ltx-2.3",
     repo="dg845/LTX-2.3-Diffusers",
@@ -93,22 +118,27 @@ LTX_2_3 = PublishedModel(
     guidance_scale=4.0,
     pipeline="LTX2ImageToVideoPipeline",
     networks={
-        "transformer": (
-            "LTX2VideoTransformer3DModel",
-            {
-                "rope_type": "split",
-                "gated_attn": True,
-                "cross_attn_mod": True,
-                "audio_gated_attn": True,
-                "audio_cross_attn_mod": True,
-                "use_prompt_embeddings": False,
-            },
-        ),
-        "vae": (
-            "AutoencoderKLLTX2Video",
-            {"spatial_compression_ratio": 32, "temporal_compression_ratio": 8},
-        ),
+        "transformer": ("LTX2VideoTransformer3DModel", LTX_2_3_TRANSFORMER),
+        "vae": ("AutoencoderKLLTX2Video", LTX_2_3_AUTOENCODER),
     },
     encoder_parameters=13.6,
     keyframes="any",
+)
+
+# The folder `transformer` is the distilled one: eight steps, no guidance. Its text encoder is Gemma 4.
+LTX_2_5 = replace(
+    LTX_2_3,
+    name="ltx-2.5",
+    repo="Lightricks/LTX-2.5-Diffusers",
+    num_inference_steps=8,
+    guidance_scale=1.0,
+    networks={
+        "transformer": (
+            "LTX2VideoTransformer3DModel",
+            {**LTX_2_3_TRANSFORMER, "ff_bias": False, "use_keyframes_abs_pos_embedding": True},
+        ),
+        "vae": ("AutoencoderKLLTX2Video", LTX_2_3_AUTOENCODER),
+    },
+    encoder_parameters=15.2,
+    scheduler={"use_dynamic_shifting": False},
 )

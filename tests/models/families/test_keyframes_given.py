@@ -13,6 +13,7 @@ import pytest
 import torch
 from diffusers.pipelines.ltx.pipeline_ltx_condition import LTXVideoCondition
 from diffusers.pipelines.ltx2.pipeline_ltx2_condition import LTX2VideoCondition
+from diffusers.pipelines.ltx2.utils import DISTILLED_SIGMA_VALUES
 from PIL import Image
 from torch import Tensor
 
@@ -25,6 +26,7 @@ from physplan.video.sampling import sample
 PIPELINES = {
     "ltx095": diffusers.LTXConditionPipeline,
     "ltx2": diffusers.LTX2ConditionPipeline,
+    "ltx25": diffusers.LTX2ConditionPipeline,
     "wan_vace": diffusers.WanVACEPipeline,
     "wan22_vace": diffusers.WanVACEPipeline,
     "wan_flf": diffusers.WanImageToVideoPipeline,
@@ -44,7 +46,7 @@ def picture(seed: int) -> Image.Image:
 
 
 def places(name: str) -> tuple[int, ...]:
-    if name == "ltx2":  # the library places pictures at the first frame of a latent
+    if name.startswith("ltx2"):  # the library places pictures at the first frame of a latent
         return (1, 9)
     if name == "cosmos3":  # the last frame of a latent
         return (8, FRAMES - 1)
@@ -67,7 +69,7 @@ def theirs(folder: Path, name: str, scale: float, strength: float = 1.0, **more:
             for frame, image in given
         ]
         latents: Tensor = pipe(conditions=conditions, **common, **more).frames
-    elif name == "ltx2":
+    elif name.startswith("ltx2"):
         given = [(0, picture(0)), *((1 + one.frame // 8, one.image) for one in keyframes(name))]
         conditions = [
             LTX2VideoCondition(frames=image, index=index, strength=strength if index else 1.0)
@@ -76,7 +78,10 @@ def theirs(folder: Path, name: str, scale: float, strength: float = 1.0, **more:
         pipe.tokenizer_padding_side = "left"  # of the real tokenizer, and of every encoding
         off: dict[str, Any] = {"stg_scale": 0.0, "modality_scale": 1.0, "guidance_rescale": 0.0}
         off |= {f"audio_{name}": value for name, value in off.items()} | {"audio_guidance_scale": None}
-        made = pipe(conditions=conditions, use_cross_timestep=False, **off, **common).frames
+        newer = name == "ltx25"  # distilled
+        if newer:
+            common = {**common, "num_inference_steps": 8, "sigmas": DISTILLED_SIGMA_VALUES}
+        made = pipe(conditions=conditions, use_cross_timestep=newer, **off, **common).frames
         latents = pipe._normalize_latents(made, pipe.vae.latents_mean, pipe.vae.latents_std)
     elif name == "cosmos3":
         clip = [picture(0)] * 5 + [picture(8)] * 8 + [picture(FRAMES - 1)] * 4
@@ -96,15 +101,17 @@ def theirs(folder: Path, name: str, scale: float, strength: float = 1.0, **more:
     return latents
 
 
-def prepared(model: FamilyModel, given: list[GivenFrame], scale: float = 6.0) -> Conditioning:
+def prepared(model: FamilyModel, given: list[GivenFrame], scale: float = 6.0, **more: int) -> Conditioning:
     generator = torch.Generator().manual_seed(7)
+    run = {**RUN, **more}
     return model.prepare(
-        VideoRequest(image=picture(0), guidance_scale=scale, generator=generator, keyframes=given, **RUN)
+        VideoRequest(image=picture(0), guidance_scale=scale, generator=generator, keyframes=given, **run)
     )
 
 
 def ours(model: FamilyModel, name: str, scale: float, **hint: float) -> Tensor:
-    conditioning = prepared(model, [replace(one, **hint) for one in keyframes(name)], scale)
+    steps = {"num_inference_steps": 8} if name == "ltx25" else {}
+    conditioning = prepared(model, [replace(one, **hint) for one in keyframes(name)], scale, **steps)
     return sample(model, conditioning)[:, :, conditioning.layout.video]
 
 
@@ -121,7 +128,7 @@ def test_our_loop_with_keyframes_equals_the_librarys_pipeline(
 
 
 @pytest.mark.parametrize("strength", [0.6, 0.05])
-@pytest.mark.parametrize("name", ["ltx095", "ltx2"])
+@pytest.mark.parametrize("name", ["ltx095", "ltx2", "ltx25"])
 def test_a_keyframe_of_less_strength_is_the_librarys(
     name: str, strength: float, load: Load, folder: Callable[[str], Path]
 ) -> None:

@@ -193,6 +193,7 @@ def test_an_unknown_preset_is_answered_with_the_nearest() -> None:
         "wan2.2-vace-a14b",
         "ltx-2",
         "ltx-2.3",
+        "ltx-2.5",
         "hunyuan-1.5",
         "cosmos3-nano",
     }
