@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import torch
 from PIL import Image
 from tests.photo.conftest import need, photograph
 
+from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.pictures import to_tensor
+from physplan.video.files import read_video
 from physplan_photo.objects import Asked, parse_object
 
 
@@ -127,3 +130,19 @@ def test_the_segmenter_answers_for_prompts_names_and_remembered_pictures(coffee:
     segmenter.remember(image, {"mug": [mask]})
     (known,) = segmenter.segment(image, ["mug"])
     assert int(known.mask.sum()) == 100
+
+
+def test_a_sentence_makes_a_video_and_what_time_to_move_reads(tmp_path: Path) -> None:
+    need("mobile_sam.pt", "migan_pipeline_v2.onnx")
+    rocket, run, ttm = tmp_path / "rocket.png", tmp_path / "run", tmp_path / "ttm"
+    photograph("rocket.jpg").save(rocket)
+    sentence = ("--prompt", "the rocket rises", "--object", "rocket@320,240@322,150")
+    size = ("--width", "320", "--seconds", "0.4")
+    assert main(["photo", str(rocket), *sentence, *size, "-o", str(run), "--export-ttm", str(ttm)]) == 0
+    files = (run / "video.mp4", ttm / "motion_signal.mp4", ttm / "mask.mp4")
+    made, signal, mask = (read_video(file).frames for file in files)
+    assert len(made) == len(signal) == len(mask) == 9
+    moved = (signal[-1] - signal[0]).abs().amax(0) > 0.2
+    assert moved.any()
+    assert mask[-1][0][moved].mean() > 0.8  # what moved is marked
+    assert (ttm / "prompt.txt").read_text("utf-8").strip() == "the rocket rises"
