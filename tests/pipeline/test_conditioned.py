@@ -24,7 +24,7 @@ from physplan.pipeline.latents_stage import unguided_clocks
 from physplan.pipeline.stage_keys import deciding_settings
 from physplan.video.clocks import FLOW
 from physplan.video.keyframe_conditioning import GivenFrame
-from physplan.video.protocol import Conditioning
+from physplan.video.protocol import Conditioning, VideoRequest
 from physplan_models.families.ltx import LTX
 from physplan_models.loading import load_video_model
 from physplan_models.memory import published_on_meta
@@ -80,9 +80,9 @@ def test_a_model_is_given_keyframes_where_the_edits_are_unless_told_otherwise(
     given: list[Tensor | None] = []
     prepare = LTX.prepare
 
-    def watched(model: LTX, *, keyframes: Sequence[GivenFrame] = (), **run: Any) -> Conditioning:
-        given[:] = [one.where for one in keyframes]
-        return prepare(model, keyframes=keyframes, **run)
+    def watched(model: LTX, request: VideoRequest) -> Conditioning:
+        given[:] = [one.where for one in request.keyframes]
+        return prepare(model, request)
 
     monkeypatch.setattr(LTX, "prepare", watched)
 
