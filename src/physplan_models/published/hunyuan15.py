@@ -25,7 +25,7 @@ HUNYUAN_1_5 = PublishedModel(
     scheduler={"shift": 5.0},
 )
 
-# Distilled to few steps; it is told where a step lands.
+# Distilled to few steps; conditioned on the timestep at which a step lands.
 HUNYUAN_1_5_DISTILLED = replace(
     HUNYUAN_1_5,
     name="hunyuan-1.5-distilled",
