@@ -1,13 +1,13 @@
 """Whether a picture can be a scene of the sandbox at all; asked before anything is loaded.
 
 Every scene has a wall above a table: flat surfaces, the same colours at the left and the right edge, one
-horizontal step between the two. Of 400 validation scenes and of the photographs at hand the four measures
+horizontal step between the two. Of some 900 scenes and of the photographs at hand the four measures
 below had these ranges:
 
 | measure | scenes | photographs |
 |---|---|---|
 | neighbours in a row of one colour | 0.73 to 0.96 | 0.24 to 0.80 |
-| pixels of their row's colour | 0.63 to 0.92 | 0.10 to 0.87 |
+| pixels of their row's colour | 0.54 to 0.92 | 0.10 to 0.87 |
 | left edge against right edge | 0.00 to 0.10 | 0.01 to 0.68 |
 | largest step between rows | 0.19 to 0.60 | 0.01 to 0.57 |
 """
@@ -20,7 +20,7 @@ from PIL import Image
 from physplan.errors import PhysPlanError
 
 PICTURE_SIDE = 96
-FLAT, ROW, EDGES, STEP = 0.68, 0.55, 0.14, 0.14  # limits of the four measures
+FLAT, ROW, EDGES, STEP = 0.68, 0.51, 0.14, 0.14  # limits of the four measures
 MAX_FLATNESS = 0.97  # flatter than any scene and than any photograph: not for this check to judge
 
 
