@@ -53,7 +53,7 @@ def test_the_wheel_carries_the_weights_with_their_cards(unpacked: Path) -> None:
     weights = unpacked / "physplan_sandbox" / "weights"
     parts = {path.parent.relative_to(weights).as_posix() for path in weights.rglob("*.safetensors")}
     networks = {f"video/{name}" for name in ("outline", "contour", "drawing", "autoencoder", "text_encoder")}
-    assert parts == {"encoder", "sight", *networks}
+    assert parts == {"encoder", "sight", "lit-drawing", *networks}
     assert {path.parent.name for path in weights.rglob("README.md")} >= {"encoder", "sight", "video"}
     assert sum(path.stat().st_size for path in weights.rglob("*")) < 40e6
 

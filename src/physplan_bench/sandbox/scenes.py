@@ -163,7 +163,9 @@ class PreparedScene:
 
 
 @cache
-def weights_digest() -> str:
-    """All trained weights of the sandbox: other weights, other results."""
+def weights_digest(*, lit: bool = False) -> str:
+    """All trained weights of the sandbox: other weights, other results. `lit`: those of the fine-tuned
+    drawing network too, which only lit scenes look at."""
     files = sorted(components.WEIGHTS.rglob("*.safetensors"))
+    files = [path for path in files if lit or path.parent.name != "lit-drawing"]
     return "-".join(file_digest(path)[:8] for path in files)

@@ -26,8 +26,8 @@ def add_parser(subparsers: Any) -> None:
         "--methods",
         nargs="+",
         metavar="METHOD",
-        help="truth, or a method (default: truth storyboard sketch); :lit behind it takes a drawing network"
-        " fine-tuned on lit clips, which `python -m physplan_sandbox.train lit-drawing` makes",
+        help="truth, or a method (default: truth storyboard sketch); :lit behind it takes the drawing network"
+        " that was fine-tuned on lit clips",
     )
     add_scenes(parser, scenes=40, first=2100)
 
