@@ -1,4 +1,4 @@
-"""`physplan serve`: planned videos for other programs, over `/v1/videos`."""
+"""A server that speaks /v1/videos: a picture and a sentence in, a planned video out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from physplan.cli.parsers import add_command
 from physplan.errors import PhysPlanError
 from physplan.settings import DEFAULT_PRESET
 
@@ -23,12 +24,8 @@ The openai client: OpenAI(base_url="http://127.0.0.1:8095/v1", api_key=TOKEN).vi
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "serve",
-        help="planned videos for other programs, over /v1/videos",
-        description="A server that speaks /v1/videos: a picture and a sentence in, a planned video out.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = add_command(
+        subparsers, "serve", run, "planned videos for other programs, over /v1/videos", __doc__, EXAMPLES
     )
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (this machine only)")
     parser.add_argument("--port", type=int, default=8095, metavar="N", help="(8095)")
@@ -44,7 +41,6 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--cpus-per-worker", type=float, default=1, metavar="N", help="with --ray (1)")
     parser.add_argument("--gpus-per-worker", type=float, default=0, metavar="N", help="with --ray (0)")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,11 +1,11 @@
-"""`physplan evaluate BENCHMARK`: the paper's tables as commands, one module per benchmark."""
+"""Measure videos with the paper's benchmarks, and print, compare and publish the results."""
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 from physplan import plugins
+from physplan.cli.parsers import add_command
 
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`. Installed
 # packages add theirs as entry points of the group `physplan.benchmarks`.
@@ -47,12 +47,8 @@ processes, --ray [ADDRESS] a Ray cluster, --shard i/n one part of a job array; t
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "evaluate",
-        help="measure videos and print the paper's tables",
-        description="Measure videos with the paper's benchmarks, and print, compare and publish the results.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = add_command(
+        subparsers, "evaluate", None, "measure videos and print the paper's tables", __doc__, EXAMPLES
     )
     benchmarks = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True)
     own = {name: f"{__package__}.{name}" for name in BENCHMARKS}

@@ -1,4 +1,4 @@
-"""`physplan evaluate correct`."""
+"""A judge's mean corrected by a few human labels, with the judge's error in the interval."""
 
 from __future__ import annotations
 
@@ -22,13 +22,7 @@ scale of the result's scores (cases.csv of --page shows both) and of videos draw
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "correct",
-        help="a judge's mean corrected by a few human labels, with the judge's error in the interval",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "correct", __doc__, EXAMPLES, run)
     parser.add_argument("result", type=Path, metavar="RESULT.json")
     given = parser.add_mutually_exclusive_group(required=True)
     given.add_argument("--labels", type=Path, metavar="FILE.csv", help="of single videos")

@@ -1,4 +1,4 @@
-"""`physplan evaluate failures`."""
+"""Attribute the lowest third of the videos to the stage that went wrong first."""
 
 from __future__ import annotations
 
@@ -31,13 +31,7 @@ A run folder is found by the video's name in front of its own.
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "failures",
-        help="attribute the lowest third of the videos to the stage that went wrong first",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "failures", __doc__, EXAMPLES, run)
     parser.add_argument(
         "--result", type=Path, required=True, metavar="FILE", help="a result with scores per video"
     )

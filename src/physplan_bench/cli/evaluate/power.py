@@ -1,4 +1,4 @@
-"""`physplan evaluate power`."""
+"""How many scenes and seeds a difference needs, from a result at hand."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "power",
-        help="how many scenes and seeds a difference needs, from a result at hand",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "power", __doc__, EXAMPLES, run)
     parser.add_argument("result", type=Path, metavar="RESULT.json")
     parser.add_argument("--difference", type=float, required=True, metavar="X", help="in the score's unit")
     parser.add_argument("--baseline", metavar="METHOD", help="compare with this one (default: the first)")

@@ -1,4 +1,4 @@
-"""`physplan evaluate status`."""
+"""Partial results of a running or stopped benchmark."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "status",
-        help="partial results of a running or stopped benchmark",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "status", __doc__, EXAMPLES, run)
     parser.add_argument("work", type=Path, metavar="DIR", help="the --work folder of a benchmark")
     add_output(parser, plot=False, reported=False, page=False)
 

@@ -1,4 +1,4 @@
-"""`physplan evaluate videophy2`."""
+"""VideoPhy-2's AutoEval: adherence, commonsense, joint, by a judge or from recorded scores."""
 
 from __future__ import annotations
 
@@ -28,13 +28,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "videophy2",
-        help="VideoPhy-2's AutoEval: adherence, commonsense, joint, by a judge or from recorded scores",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "videophy2", __doc__, EXAMPLES, run)
     parser.add_argument("--videos", type=Path, metavar="FILE.csv", help="with caption and videopath")
     parser.add_argument("--judge", metavar="JUDGE", help="gemini:MODEL, openai:MODEL or server:MODEL@URL")
     parser.add_argument(
