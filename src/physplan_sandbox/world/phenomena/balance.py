@@ -100,17 +100,7 @@ class Balance:
         dish = [level + side * arm * np.sin(angle) for side in (-1, 1)]
         pillar = layout["beam"] + 2.5
         sprites = [
-            sprite(
-                "balance",
-                layout,
-                x=x,
-                w=2 * arm + 4,
-                h=pillar,
-                level=angle,
-                color=layout.rgb("balance"),
-                look={"beam": 2.5},
-                order=1,
-            ),
+            sprite("balance", layout, x=x, w=2 * arm + 4, h=pillar, level=angle, look={"beam": 2.5}, order=1),
             *(self._pan(k, layout, dish[k]) for k in range(2)),
             self._load(variant, layout, dish[1]),
         ]
@@ -137,7 +127,7 @@ class Balance:
             category="pan",
             x=x,
             y=dish + h / 2,
-            w=layout["pan_w"],
+            w="pan_w",
             h=h,
             color=PALETTE["yellow"],
             order=2,
@@ -156,7 +146,6 @@ class Balance:
             base=dish + 0.6,
             w=w,
             h=h,
-            color=layout.rgb(category),
             order=3,
             grounded=False,
         )
@@ -169,9 +158,8 @@ class Balance:
             category="weight",
             x=x,
             base=foot + 0.6,
-            w=layout["w"],
-            h=layout["h"],
-            color=layout.rgb("weight"),
+            w="w",
+            h="h",
             order=3,
             grounded=False,
         )

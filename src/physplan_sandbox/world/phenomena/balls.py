@@ -60,7 +60,7 @@ class Drop:
         pose = self._hovering(layout) if outcome == "floats" else self._falling(outcome, layout, take)
         w, h = layout["w"], layout["h"]
         return [
-            sprite("crate", layout, x=layout["crate"], w=w, h=h, color=layout.rgb("crate")),
+            sprite("crate", layout, x="crate", w=w, h=h),
             _ball(layout, pose),
         ]
 
@@ -140,9 +140,7 @@ class Roll:
         else:
             x, y = self._rolling(variant, outcome, layout, take)
         sprites = [
-            sprite(
-                "shelf", layout, kind="box", x=edge / 2 - 4, w=edge + 8, h=height, color=layout.rgb("shelf")
-            ),
+            sprite("shelf", layout, kind="box", x=edge / 2 - 4, w=edge + 8, h=height),
             _ball(layout, Poses(x, y, (x - layout["x"]) / layout["r"])),
         ]
         if variant == "stopper":
@@ -191,9 +189,8 @@ class Roll:
             kind="box",
             x=layout["edge"] - layout["stop_w"] / 2 - 0.3,
             base=layout.ground - layout["height"],
-            w=layout["stop_w"],
-            h=layout["stop_h"],
-            color=layout.rgb("stopper"),
+            w="stop_w",
+            h="stop_h",
             order=2,
             grounded=False,
         )
@@ -202,4 +199,4 @@ class Roll:
 def _ball(layout: Layout, pose: Poses) -> Sprite:
     d = 2 * layout["r"]
     color = layout.rgb("ball")
-    return sprite("ball", layout, x=pose.x, y=pose.y, w=d, h=d, angle=pose.angle, color=color, order=1)
+    return sprite("ball", layout, at=pose, w=d, h=d, color=color, order=1)

@@ -78,27 +78,9 @@ class Behind:
         w, h = layout["carton_w"], layout["carton_h"]
         front = layout.ground + FRONT
         sprites = [
-            sprite(
-                "book",
-                layout,
-                x=layout["book"],
-                base=line,
-                near=_near(layout, line),
-                w=layout["book_w"],
-                h=layout["book_h"],
-                color=layout.rgb("book"),
-            ),
+            sprite("book", layout, x="book", base=line, near=_near(layout, line), w="book_w", h="book_h"),
             self._ball("ball", layout, path["ball"], layout["x"]),
-            sprite(
-                "carton",
-                layout,
-                x=layout["carton"],
-                base=front,
-                near=_near(layout, front),
-                w=w,
-                h=h,
-                color=layout.rgb("carton"),
-            ),
+            sprite("carton", layout, x="carton", base=front, near=_near(layout, front), w=w, h=h),
         ]
         if variant == "twins":
             sprites.append(self._ball("twin", layout, path["twin"], layout["twin"]))
@@ -150,7 +132,6 @@ class Behind:
             w=d,
             h=d,
             angle=(x - start) / layout["r"],
-            color=layout.rgb("ball"),
             order=1,
         )
 

@@ -110,13 +110,7 @@ class Cascade:
         d, below = 2 * layout["r"], self._below(variant)
         sprites = [
             sprite(
-                "shelf",
-                layout,
-                kind="box",
-                x=layout["shelf_w"] / 2 - 4,
-                w=layout["shelf_w"] + 8,
-                h=layout["shelf_h"],
-                color=layout.rgb("shelf"),
+                "shelf", layout, kind="box", x=layout["shelf_w"] / 2 - 4, w=layout["shelf_w"] + 8, h="shelf_h"
             ),
             self._posed("ball", layout, fall.ball, w=d, h=d, color=layout.rgb("ball"), order=1),
             *(
@@ -148,7 +142,7 @@ class Cascade:
         return "tray" if variant == "tray" else "cloth"
 
     def _posed(self, key: str, layout: Layout, pose: Poses, **values: Any) -> Sprite:
-        return sprite(key, layout, x=pose.x, y=pose.y, angle=pose.angle, **values)
+        return sprite(key, layout, at=pose, **values)
 
     def _fall(self, outcome: str, layout: Layout, take: Take) -> _Fall:
         """All by the engine; a glass that shall stand is fixed for it."""
@@ -234,12 +228,11 @@ class Cascade:
         return sprite(
             below,
             layout,
-            x=layout["below"],
+            x="below",
             base=layout.ground + 10,
-            w=layout["below_w"],
+            w="below_w",
             h=11.5,
             level=level,
-            color=layout.rgb(below),
             near=layout.near + 0.10,
         )
 

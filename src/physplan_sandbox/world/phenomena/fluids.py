@@ -168,7 +168,7 @@ class Ink:
         return sprite(
             "drop",
             layout,
-            x=layout["x"],
+            x="x",
             y=start + (end - start) * fall**1.3,
             w=7.0,
             h=9.0,

@@ -100,17 +100,7 @@ class Ice:
 
     def _holder(self, variant: str, layout: Layout, level: Array) -> Sprite:
         """The tray or the cloth."""
-        return sprite(
-            variant,
-            layout,
-            x=layout["x"],
-            base=layout.ground + 2,
-            w=layout["w"],
-            h=11,
-            level=level,
-            color=layout.rgb(variant),
-            order=-1,
-        )
+        return sprite(variant, layout, x="x", base=layout.ground + 2, w="w", h=11, level=level, order=-1)
 
     def _ice(self, layout: Layout, base: Array, wide: Array, tall: Array, melt: Array) -> Sprite:
         return sprite(
@@ -131,7 +121,7 @@ class Ice:
         spread = np.sqrt(melt)
         return puddle(
             layout,
-            x=layout["x"],
+            x="x",
             y=layout.ground - 6.5,
             w=(layout["w"] - 7 + take.nudge) * spread,
             h=4.6 * np.sqrt(spread),
@@ -207,25 +197,9 @@ class Flame:
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
         dim = take.ramp(12, 17) * (outcome == "dies")
         sprites = [
-            sprite(
-                "candle",
-                layout,
-                x=layout["candle"],
-                w=layout["w"],
-                h=layout["h"],
-                color=layout.rgb("candle"),
-                order=1,
-            ),
+            sprite("candle", layout, x="candle", w="w", h="h", order=1),
             self._flame(layout, dim),
-            sprite(
-                "block",
-                layout,
-                x=layout["block"],
-                w=layout["bw"],
-                h=layout["bh"],
-                color=layout.rgb("block"),
-                order=1,
-            ),
+            sprite("block", layout, x="block", w="bw", h="bh", order=1),
             self._jar(layout, take),
         ]
         if outcome == "dies":
@@ -237,7 +211,7 @@ class Flame:
         return sprite(
             "flame",
             layout,
-            x=layout["candle"],
+            x="candle",
             base=layout.ground - layout["h"] - 1.6,
             w=7.0 * (1 - 0.7 * dim),
             h=12.5 * flicker * (1 - dim) + 0.01,
@@ -254,8 +228,8 @@ class Flame:
             layout,
             x=layout["jar"] + 0.3 * take.nudge * down,
             base=37.0 + (layout.ground + 1.5 - 37.0) * down,
-            w=layout["jw"],
-            h=layout["jh"],
+            w="jw",
+            h="jh",
             color=PALETTE["white"],
             order=3,
         )
@@ -265,7 +239,7 @@ class Flame:
         return sprite(
             "smoke",
             layout,
-            x=layout["candle"],
+            x="candle",
             base=layout.ground - layout["h"] - 2.5,
             w=6 + 6 * puff,
             h=3 + 12 * puff,

@@ -186,20 +186,11 @@ class Marbles:
     def _furniture(self, variant: str, layout: Layout) -> list[Sprite]:
         if variant == "book":
             w, h = layout["book_w"], layout["book_h"]
-            return [sprite("book", layout, x=layout["book"], w=w, h=h, color=layout.rgb("book"))]
+            return [sprite("book", layout, x="book", w=w, h=h)]
         edge, height = layout["edge"], layout["height"]
         found = [
-            sprite(
-                "shelf", layout, kind="box", x=edge / 2 - 4, w=edge + 8, h=height, color=layout.rgb("shelf")
-            ),
-            sprite(
-                "crate",
-                layout,
-                x=layout["crate"],
-                w=layout["crate_w"],
-                h=layout["crate_h"],
-                color=(0.56, 0.37, 0.22),
-            ),
+            sprite("shelf", layout, kind="box", x=edge / 2 - 4, w=edge + 8, h=height),
+            sprite("crate", layout, x="crate", w="crate_w", h="crate_h", color=(0.56, 0.37, 0.22)),
         ]
         if variant == "held":
             found.append(
@@ -209,9 +200,8 @@ class Marbles:
                     kind="box",
                     x=edge - layout["stop_w"] / 2,
                     base=layout.ground - height,
-                    w=layout["stop_w"],
-                    h=layout["stop_h"],
-                    color=layout.rgb("stopper"),
+                    w="stop_w",
+                    h="stop_h",
                     grounded=False,
                 )
             )

@@ -73,11 +73,10 @@ class Lamp:
         return sprite(
             "lamp",
             layout,
-            x=layout["x"],
+            x="x",
             w=15,
-            h=layout["tall"],
+            h="tall",
             level=on,
-            color=layout.rgb("lamp"),
             look={"facing": -1.0 if variant == "left" else 1.0},
             order=3,
         )
@@ -88,8 +87,8 @@ class Lamp:
             layout,
             category="vase",
             x=layout[side],
-            w=layout["w"],
-            h=layout["h"],
+            w="w",
+            h="h",
             level=lit,
             color=layout.rgb(side),
             order=1,
@@ -153,15 +152,7 @@ class Filter:
         return [(layout["pane"] - 13, layout["pane"] + 13), (layout["vase"] - 13, layout["vase"] + 13)]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        vase = sprite(
-            "vase0",
-            layout,
-            category="vase",
-            x=layout["vase"],
-            w=layout["w"],
-            h=layout["h"],
-            color=layout.rgb("vase"),
-        )
+        vase = sprite("vase0", layout, category="vase", x="vase", w="w", h="h")
         return [vase, self._pane(variant, outcome, layout, take)]
 
     def _pane(self, variant: str, outcome: str, layout: Layout, take: Take) -> Sprite:
@@ -181,9 +172,8 @@ class Filter:
             layout,
             x=mix(layout["pane"], end, take.ramp(1, 14)),
             base=base,
-            w=layout["pane_w"],
-            h=layout["pane_h"],
-            color=layout.rgb("pane"),
+            w="pane_w",
+            h="pane_h",
             near=near,
             foot=base,
         )
@@ -234,15 +224,7 @@ class Shadow:
         return [
             sun(layout, x=48 + layout["sun"] * path, y=layout["y"] + 5 * path**2),
             self._shadow(layout, take, direction, alpha=1.0 - fade),
-            sprite(
-                "post",
-                layout,
-                kind="box",
-                x=layout["x"],
-                w=layout["w"],
-                h=layout["h"],
-                color=layout.rgb("post"),
-            ),
+            sprite("post", layout, kind="box", x="x", w="w", h="h"),
         ]
 
     def _shadow(self, layout: Layout, take: Take, direction: Array, *, alpha: Value) -> Sprite:

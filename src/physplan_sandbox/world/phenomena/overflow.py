@@ -136,7 +136,7 @@ class Overflow:
             "stream",
             layout,
             kind="spill",
-            x=layout["vessel"],
+            x="vessel",
             y=layout.ground - layout["h"] + tall / 2,
             w=layout["w"] + 1.6,
             h=tall,
@@ -165,15 +165,7 @@ class Overflow:
         )
 
     def _stone(self, layout: Layout) -> Sprite:
-        return sprite(
-            "stone",
-            layout,
-            x=layout["boat"],
-            base=layout.ground + 2.0,
-            w=layout["stone_w"],
-            h=layout["stone_h"],
-            color=layout.rgb("stone"),
-        )
+        return sprite("stone", layout, x="boat", base=layout.ground + 2.0, w="stone_w", h="stone_h")
 
     def _boat(self, variant: str, layout: Layout, take: Take, *, drifts: bool) -> Sprite:
         foot = layout.ground + (2.5 - layout["stone_h"] if variant == "stone" else 1.0)
@@ -186,17 +178,7 @@ class Overflow:
             x = x + (layout["end"] - x) * away
             base = foot + (layout.ground + 2.5 - foot) * take.ramp(13.0, 15.5)
             angle = 0.16 * rocking
-        return sprite(
-            "boat",
-            layout,
-            x=x,
-            base=base,
-            w=layout["boat_w"],
-            h=layout["boat_h"],
-            angle=angle,
-            color=layout.rgb("boat"),
-            order=4,
-        )
+        return sprite("boat", layout, x=x, base=base, w="boat_w", h="boat_h", angle=angle, order=4)
 
 
 def _vessel(variant: str) -> str:

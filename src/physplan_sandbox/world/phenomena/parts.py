@@ -27,7 +27,7 @@ def sun(layout: Layout, *, x: Value, y: Value) -> Sprite:
 def tap(layout: Layout) -> Sprite:
     """Its spout ends at (`tap`, `spout`) of the layout."""
     x, y = layout["tap"] - 3.2, layout["spout"] - 6.0
-    return sprite("tap", layout, x=x, y=y, w=13, h=12, color=layout.rgb("tap"), order=3, grounded=False)
+    return sprite("tap", layout, x=x, y=y, w=13, h=12, order=3, grounded=False)
 
 
 def puddle(layout: Layout, **values: Any) -> Sprite:

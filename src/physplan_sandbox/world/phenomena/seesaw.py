@@ -122,7 +122,7 @@ class Seesaw:
             sprites.append(self._ball(outcome, layout, take, angle))
         if variant == "crate":
             w, h, x = layout["crate_w"], layout["crate_h"], layout["crate"]
-            sprites.append(sprite("crate", layout, x=x, w=w, h=h, color=layout.rgb("crate")))
+            sprites.append(sprite("crate", layout, x=x, w=w, h=h))
         return sprites
 
     def _surface(self, layout: Layout, angle: Array | float, along: float) -> Array:
@@ -210,24 +210,22 @@ class Seesaw:
             base=self._surface(layout, angle, ARM_LENGTH) + 1.0,
             w=size,
             h=size * 1.05,
-            color=layout.rgb("weight"),
             order=2,
         )
 
     def _weight(self, layout: Layout, bottom: Array) -> Sprite:
         x, w, h = self._weight_x(layout), layout["w"], layout["h"]
-        return sprite("weight", layout, x=x, base=bottom, w=w, h=h, color=layout.rgb("weight"), order=3)
+        return sprite("weight", layout, x=x, base=bottom, w=w, h=h, order=3)
 
     def _board(self, layout: Layout, angle: Array) -> Sprite:
         tall = 2 * layout["height"] + 6
         return sprite(
             "seesaw",
             layout,
-            x=layout["pivot"],
+            x="pivot",
             w=2 * BOARD_HALF_LENGTH * float(np.cos(layout["tilt"])),
             h=tall,
             level=angle,
-            color=layout.rgb("seesaw"),
             look={"height": layout["height"], "half": BOARD_HALF_LENGTH},
             order=1,
         )
@@ -270,15 +268,7 @@ class Seesaw:
         return [slope, cord]
 
     def _candle(self, layout: Layout) -> Sprite:
-        return sprite(
-            "candle",
-            layout,
-            x=layout["candle"],
-            w=layout["candle_w"],
-            h=self._candle_height(layout),
-            color=layout.rgb("candle"),
-            order=1,
-        )
+        return sprite("candle", layout, x="candle", w="candle_w", h=self._candle_height(layout), order=1)
 
     def _candle_height(self, layout: Layout) -> float:
         """Such that the flame's middle touches the thread."""
