@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from physplan_sandbox.world.phenomena.parts import WATER, Glass, puddle, shown, tap
+from physplan_sandbox.world.phenomena.parts import WATER, Glass, puddle, shown, stream, tap
 from physplan_sandbox.world.render import FRAME_BEATS
 from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import PALETTE, Array, Sprite, Value, mix
@@ -67,21 +67,7 @@ class Pour:
         """Its head runs down to whatever is below the tap; when the tap is closed, its tail follows."""
         over_glass = abs(layout["tap"] - layout["glass"]) < layout["w"] / 2
         floor = layout.ground - 1.5 if over_glass else layout.ground + 1.0
-        spout = layout["spout"]
-        head = spout + (floor - spout) * take.ramp(1, 5)
-        tail = spout + (floor - spout) * take.ramp(16, 20)
-        return sprite(
-            "stream",
-            layout,
-            x=layout["tap"] + 0.4,
-            y=(head + tail) / 2,
-            w=4.0,
-            h=np.maximum(head - tail, 0.01),
-            alpha=shown(head - tail > 0.8),
-            color=WATER,
-            order=1,
-            grounded=False,
-        )
+        return stream(layout, take, floor, w=4.0, reach=5, closed=16)
 
     def _puddle(self, layout: Layout, take: Take, rise: Array) -> Sprite:
         spread = np.sqrt(rise)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from physplan_sandbox.world.phenomena.parts import WATER, Glass, puddle, shown, tap
+from physplan_sandbox.world.phenomena.parts import WATER, Glass, puddle, shown, stream, tap
 from physplan_sandbox.world.render import FRAME_BEATS
 from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import Array, Sprite, Value
@@ -99,7 +99,11 @@ class Overflow:
             look={"handle": -layout["side"]},
         )
         spilling = outcome == "drifts" or (outcome == "stays" and variant != "jug")
-        sprites = [tap(layout), vessel.sprite(), self._stream(layout, take)]
+        sprites = [
+            tap(layout),
+            vessel.sprite(),
+            stream(layout, take, layout.ground - 1.5, w=4.4, reach=4, closed=17.5),
+        ]
         if outcome != "vanishes":
             rise = take.ramp(3, FULL_BEAT) if variant != "jug" else 0.66 * take.ramp(3, 19)
             sprites.append(vessel.water(rise, alpha=shown(rise > 0.01), order=2))
@@ -109,24 +113,6 @@ class Overflow:
         if variant == "stone":
             sprites.append(self._stone(layout))
         return [*sprites, self._boat(variant, layout, take, drifts=outcome == "drifts")]
-
-    def _stream(self, layout: Layout, take: Take) -> Sprite:
-        """From the spout to the floor of the vessel, until the tap is closed."""
-        floor, spout = layout.ground - 1.5, layout["spout"]
-        head = spout + (floor - spout) * take.ramp(1, 4)
-        tail = spout + (floor - spout) * take.ramp(17.5, 20)
-        return sprite(
-            "stream",
-            layout,
-            x=layout["tap"] + 0.4,
-            y=(head + tail) / 2,
-            w=4.4,
-            h=np.maximum(head - tail, 0.01),
-            alpha=shown(head - tail > 0.8),
-            color=WATER,
-            order=1,
-            grounded=False,
-        )
 
     def _spill(self, layout: Layout, take: Take) -> Sprite:
         """What runs down the sides of the full glass."""

@@ -135,13 +135,8 @@ class Ramp:
     def _ice(self, variant: str, layout: Layout, slope: _Slope, melt: Array) -> Sprite:
         """It shrinks towards what it stands on, and on the ramp stays against the ball."""
         size = layout["size"] * np.sqrt(np.maximum(1.0 - melt, 0.0)) + 0.01
-        values: dict[str, Any] = {
-            "w": size,
-            "h": size,
-            "alpha": shown(melt < 0.97),
-            "order": 2.0,
-            "grounded": False,
-        }
+        alpha = shown(melt < 0.97)
+        values: dict[str, Any] = {"w": size, "h": size, "alpha": alpha, "order": 2.0, "grounded": False}
         if variant == "stone":
             return sprite("ice", layout, x="ice", base=layout.ground, **values)
         x, y = slope.point(slope.ball + layout["r"] + size / 2, size / 2)
@@ -157,8 +152,7 @@ class Ramp:
 
     def _ball(self, layout: Layout, pose: Poses) -> Sprite:
         d = 2 * layout["r"]
-        color = layout.rgb("ball")
-        return sprite("ball", layout, at=pose, w=d, h=d, color=color, order=3)
+        return sprite("ball", layout, at=pose, w=d, h=d, order=3)
 
     def _block(self, layout: Layout, pose: Poses) -> Sprite:
         return sprite("block", layout, at=pose, w="w", h="h", order=1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from physplan_sandbox.world.paint_machines import BOARD_HALF_THICKNESS
 from physplan_sandbox.world.phenomena.parts import crate_walls, shown
-from physplan_sandbox.world.physics import GRAVITY, Body, Poses, simulate, swing
+from physplan_sandbox.world.physics import GRAVITY, Body, Poses, round_body, simulate, swing
 from physplan_sandbox.world.render import FRAME_BEATS, FRAMES
 from physplan_sandbox.world.scene import Layout, Spot, Take, Thing, back_row, pick, sprite
 from physplan_sandbox.world.sprites import PALETTE, Array, Sprite, ramp
@@ -178,16 +178,8 @@ class Seesaw:
         time = up / GRAVITY + float(np.sqrt(2 * (THROW_HEIGHT + rim - y) / GRAVITY))
         # On the table it rolls on a little.
         end = layout["crate"] - (0.0 if outcome == "in_crate" else 9.0)
-        body = Body(
-            x=x,
-            y=y,
-            w=2 * r,
-            h=2 * r,
-            ball=True,
-            bounce=0.3,
-            velocity=((end - x) / time + 0.05 * take.nudge, -up),
-            drag=0.01,
-        )
+        velocity = ((end - x) / time + 0.05 * take.nudge, -up)
+        body = round_body(x, y, r, bounce=0.3, velocity=velocity, drag=0.01)
         walls = crate_walls(layout, x=layout["crate"], w=layout["crate_w"], h=layout["crate_h"])
         fixed = walls if outcome == "in_crate" else []
         poses = simulate([body], ground=ground, fixed=fixed, start=(start + 1) * 0.75, pace=take.pace)
