@@ -71,11 +71,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--verbose", action="store_true", help="show what the model was asked and said")
     other = parser.add_argument_group("instead of planning")
-    other.add_argument(
-        "--check",
-        metavar="PLAN",
-        help="verify an edited plan, recompute what follows",
-    )
+    other.add_argument("--check", metavar="PLAN", help="verify an edited plan, recompute what follows")
     recipe.add_arguments(parser)
     model = parser.add_argument_group("the reasoner")
     model.add_argument("--method", metavar="NAME", help="the method whose plan it is (default: the preset's)")

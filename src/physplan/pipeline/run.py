@@ -276,8 +276,7 @@ def begin(run: Run, *, redo: bool) -> None:
     named = recorded_identity(run)
     kept = named if named is not None and before == now else now  # a record of 0.1 keys its own stages
     write_json(
-        folder / layout.RUN,
-        {"inputs": to_plain(run.inputs), "identity": kept, "versions": versions()},
+        folder / layout.RUN, {"inputs": to_plain(run.inputs), "identity": kept, "versions": versions()}
     )
     for name, image in ((layout.INPUT, run.picture.image), (layout.FRAME, run.frame)):
         with atomic_path(folder / name) as temporary:
