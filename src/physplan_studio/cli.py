@@ -21,9 +21,8 @@ Stop with Ctrl-C at any time: what is under way is kept, and goes on when the st
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers, "studio", run, "a page to plan, edit, sample and compare on", __doc__, EXAMPLES
-    )
+    about = "a page to plan, edit, sample and compare on"
+    parser = add_command(subparsers, "studio", run, about, __doc__, EXAMPLES)
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (this machine only)")
     parser.add_argument("--port", type=int, default=7860, metavar="N", help="(7860)")
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help="(runs)")

@@ -45,9 +45,8 @@ FIELDS = {name: f"video.{name}" for name in ("num_frames", "height", "width", "n
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = add_command(
-        subparsers, "generate", run, "make a video of what happens next in a picture", __doc__, EXAMPLES
-    )
+    about = "make a video of what happens next in a picture"
+    parser = add_command(subparsers, "generate", run, about, __doc__, EXAMPLES)
     parser.add_argument("--image", metavar="FILE", required=True, help="the first frame: PNG, JPEG or WebP")
     parser.add_argument("--prompt", metavar="TEXT", help="what happens, in a sentence (or give --plan)")
     parser.add_argument(

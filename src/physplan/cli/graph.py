@@ -27,9 +27,8 @@ Exit code: 0 accepted, 1 rejected, 2 a file is not what it should be.
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers, "graph", run, "check an edit set against a graph, or apply it", __doc__, _EXAMPLES
-    )
+    about = "check an edit set against a graph, or apply it"
+    parser = add_command(subparsers, "graph", run, about, __doc__, _EXAMPLES)
     parser.add_argument("--graph", required=True, metavar="G.json", help="the state graph before the event")
     parser.add_argument("--edits", required=True, metavar="E.json", help="the edit set to check")
     parser.add_argument("--delta", metavar="D.json", help="the physical delta of the event")

@@ -55,9 +55,8 @@ GONE = {
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = add_command(
-        subparsers, "plan", run, "work out what happens in a picture, as a verified plan", __doc__, EXAMPLES
-    )
+    about = "work out what happens in a picture, as a verified plan"
+    parser = add_command(subparsers, "plan", run, about, __doc__, EXAMPLES)
     parser.add_argument("--image", metavar="FILE", help="the first frame: a PNG, JPEG or WebP file")
     parser.add_argument("--prompt", metavar="TEXT", help="what happens, in a sentence")
     parser.add_argument("--frames", type=int, metavar="N", help="frames of the video (default: the preset's)")

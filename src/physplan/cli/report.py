@@ -14,14 +14,8 @@ examples:
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers,
-        "report",
-        run,
-        "one page about a run: plan, keyframes, losses, video, cost",
-        __doc__,
-        EXAMPLES,
-    )
+    about = "one page about a run: plan, keyframes, losses, video, cost"
+    parser = add_command(subparsers, "report", run, about, __doc__, EXAMPLES)
     parser.add_argument("run_folder", metavar="DIR", help="the folder of a run")
 
 

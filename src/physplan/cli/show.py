@@ -28,14 +28,8 @@ _SUFFIXES = (".svg", ".png", ".html")
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers,
-        "show",
-        run,
-        "show a plan as a table and as a picture, or how a video was made",
-        __doc__,
-        _EXAMPLES,
-    )
+    about = "show a plan as a table and as a picture, or how a video was made"
+    parser = add_command(subparsers, "show", run, about, __doc__, _EXAMPLES)
     parser.add_argument(
         "plan", metavar="PLAN_RUN_OR_VIDEO", help="a plan.json, the folder of a run, or a video"
     )

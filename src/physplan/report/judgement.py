@@ -5,7 +5,6 @@ from __future__ import annotations
 from physplan.report.escaping import escape, table
 from physplan.report.files import RunFiles
 from physplan.runs import layout
-from physplan.runs.records import Attempt
 from physplan.verify.limits import Limits
 from physplan.verify.verdict import NotChecked
 from physplan.verify.words import edit_in_words
@@ -67,7 +66,8 @@ def attempts_section(run: RunFiles) -> str:
         return ""
     rows = [
         (
-            f"{_told(one)}{' (kept)' if one.chosen else ''}",
+            ("; ".join(escape(f"{it.what} ({it.why})") for it in one.changed) or f"seed {one.seed}")
+            + (" (kept)" if one.chosen else ""),
             _marked(one.verdict),
             ("" if one.score is None else f"{one.score:.2f}")
             + ("" if one.preference is None else f" (chosen by {one.preference:.3f})"),
@@ -87,10 +87,6 @@ def attempts_section(run: RunFiles) -> str:
         f'<p class="lead">{rule} Plan and keyframes are the same where nothing else is said.</p>'
         f"{table(('attempt', 'verdict', 'score', 'time', ''), rows, numbers=(2, 3))}"
     )
-
-
-def _told(one: Attempt) -> str:
-    return "; ".join(escape(f"{it.what} ({it.why})") for it in one.changed) or f"seed {one.seed}"
 
 
 def _marked(verdict: str) -> str:

@@ -23,14 +23,8 @@ keys: send it with the issue template `first light`.
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers,
-        "accept",
-        run,
-        "does a preset work on this machine: weights, parity, perception, gradient, videos, services",
-        __doc__,
-        EXAMPLES,
-    )
+    about = "does a preset work on this machine: weights, parity, perception, gradient, videos, services"
+    parser = add_command(subparsers, "accept", run, about, __doc__, EXAMPLES)
     parser.add_argument("preset", nargs="?", metavar="PRESET", help="a preset, or a config file")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="the folder of the acceptance")
     add_set(parser, "any setting")

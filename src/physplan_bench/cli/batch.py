@@ -29,9 +29,8 @@ stop; only what is missing or new is made, and nothing is paid twice.
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers, "batch", run, "make many videos from a CSV or JSON-lines file", __doc__, EXAMPLES
-    )
+    about = "make many videos from a CSV or JSON-lines file"
+    parser = add_command(subparsers, "batch", run, about, __doc__, EXAMPLES)
     parser.add_argument("file", type=Path, metavar="FILE", help=".csv or .jsonl, a row for each video")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the batch's folder")
     parser.add_argument("--dry-run", action="store_true", help="check the rows and say what they would cost")

@@ -42,14 +42,8 @@ ANALYSE = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers,
-        "study",
-        None,
-        "a user study: people choose between two videos of one prompt",
-        __doc__,
-        EXAMPLES,
-    )
+    about = "a user study: people choose between two videos of one prompt"
+    parser = add_command(subparsers, "study", None, about, __doc__, EXAMPLES)
     parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
     _add_make(parts)
     _add_serve(parts)

@@ -28,14 +28,8 @@ examples:
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers,
-        "doctor",
-        run,
-        "the way to a video on this machine; --all: what every preset lacks",
-        __doc__,
-        _EXAMPLES,
-    )
+    about = "the way to a video on this machine; --all: what every preset lacks"
+    parser = add_command(subparsers, "doctor", run, about, __doc__, _EXAMPLES)
     parser.add_argument("--all", action="store_true", help="versions, and what each preset needs and lacks")
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
     parser.add_argument(

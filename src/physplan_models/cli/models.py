@@ -19,14 +19,8 @@ examples:
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers,
-        "models",
-        None,
-        "list the weights of the presets, or fetch those of one",
-        __doc__,
-        _EXAMPLES,
-    )
+    about = "list the weights of the presets, or fetch those of one"
+    parser = add_command(subparsers, "models", None, about, __doc__, _EXAMPLES)
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="the weights of every preset, or of one")
     listing.add_argument("preset", nargs="?", help="a preset's name")

@@ -34,14 +34,8 @@ SIZE_STEP = 16  # sizes are multiples of it, for the video models that may take 
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = add_command(
-        subparsers,
-        "photo",
-        run,
-        "let something happen in your own photograph, on a CPU, without a key",
-        __doc__,
-        EXAMPLES,
-    )
+    about = "let something happen in your own photograph, on a CPU, without a key"
+    parser = add_command(subparsers, "photo", run, about, __doc__, EXAMPLES)
     parser.add_argument("picture", metavar="PICTURE", help="PNG, JPEG or WebP")
     parser.add_argument("--prompt", metavar="TEXT", help='what happens: "the cup slides off the table"')
     parser.add_argument(

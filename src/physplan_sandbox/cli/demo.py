@@ -20,14 +20,8 @@ examples:
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers,
-        "demo",
-        run,
-        "a tap that nobody closes, in three scenes: base model and PhysPlan side by side",
-        __doc__,
-        EXAMPLES,
-    )
+    about = "a tap that nobody closes, in three scenes: base model and PhysPlan side by side"
+    parser = add_command(subparsers, "demo", run, about, __doc__, EXAMPLES)
     parser.add_argument("--quick", action="store_true", help="fewer steps, coarser result")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the sampling (default: 0)")
     parser.add_argument("-o", "--output", default="out/demo", metavar="DIR", help="default: out/demo")

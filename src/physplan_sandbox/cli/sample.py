@@ -20,9 +20,8 @@ The sandbox, the default preset, knows these scenes and no others.
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers, "sample", run, "a picture to try things with, and its sentence", __doc__, EXAMPLES
-    )
+    about = "a picture to try things with, and its sentence"
+    parser = add_command(subparsers, "sample", run, about, __doc__, EXAMPLES)
     parser.add_argument("name", nargs="?", default="ice-tray", metavar="NAME", help="default: ice-tray")
     parser.add_argument("--list", action="store_true", help="show all names with their sentences")
     parser.add_argument("--number", type=int, default=0, metavar="N", help="which scene of it (default: 0)")

@@ -17,14 +17,8 @@ examples:
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers,
-        "test-certificate",
-        run,
-        "make a certificate to try signing with; no system trusts it",
-        __doc__,
-        _EXAMPLES,
-    )
+    about = "make a certificate to try signing with; no system trusts it"
+    parser = add_command(subparsers, "test-certificate", run, about, __doc__, _EXAMPLES)
     parser.add_argument("-o", "--output", default=".", metavar="DIR", help="where to (default: here)")
 
 

@@ -30,14 +30,8 @@ _WORDS = {
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers,
-        "verify-origin",
-        run,
-        "whether a video is signed, and still what was signed",
-        __doc__,
-        _EXAMPLES,
-    )
+    about = "whether a video is signed, and still what was signed"
+    parser = add_command(subparsers, "verify-origin", run, about, __doc__, _EXAMPLES)
     parser.add_argument("video", metavar="VIDEO", help="an .mp4")
     parser.add_argument("--trust", metavar="FILE", help="PEM file with the authorities that you trust")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")

@@ -24,9 +24,8 @@ The openai client: OpenAI(base_url="http://127.0.0.1:8095/v1", api_key=TOKEN).vi
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers, "serve", run, "planned videos for other programs, over /v1/videos", __doc__, EXAMPLES
-    )
+    about = "planned videos for other programs, over /v1/videos"
+    parser = add_command(subparsers, "serve", run, about, __doc__, EXAMPLES)
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (this machine only)")
     parser.add_argument("--port", type=int, default=8095, metavar="N", help="(8095)")
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help="(runs)")

@@ -47,9 +47,8 @@ processes, --ray [ADDRESS] a Ray cluster, --shard i/n one part of a job array; t
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = add_command(
-        subparsers, "evaluate", None, "measure videos and print the paper's tables", __doc__, EXAMPLES
-    )
+    about = "measure videos and print the paper's tables"
+    parser = add_command(subparsers, "evaluate", None, about, __doc__, EXAMPLES)
     benchmarks = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True)
     own = {name: f"{__package__}.{name}" for name in BENCHMARKS}
     for module in (own | dict(plugins.entries("benchmarks"))).values():
