@@ -3,52 +3,31 @@
 from __future__ import annotations
 
 from physplan.errors import PhysPlanError
-from physplan_bench.tables import REPORTED, Column, Row, Table
+from physplan_bench.tables import REPORTED, Column, Row, Table, titled
 
-PHYSICS_IQ_COLUMNS = tuple(
-    Column(title=title, digits=1, best="max")
-    for title in ("S.M.", "F.D.", "Optics", "Magn.", "Thermo.", "Avg.")
+PHYSICS_IQ_COLUMNS = titled("S.M.", "F.D.", "Optics", "Magn.", "Thermo.", "Avg.", digits=1, best="max")
+PHYGENBENCH_COLUMNS = titled("Mechanics", "Optics", "Thermal", "Material", "Avg.", best="max")
+VBENCH_COLUMNS = titled("QS", "SC", "BC", "TF", "MS", "DD", "AQ", "IQ", best="max")
+FRECHET_COLUMNS = titled(
+    "PhyGenBench FID", "PhyGenBench FVD", "Physics-IQ FID", "Physics-IQ FVD", digits=1, best="min"
 )
-PHYGENBENCH_COLUMNS = tuple(
-    Column(title=title, best="max") for title in ("Mechanics", "Optics", "Thermal", "Material", "Avg.")
-)
-VBENCH_COLUMNS = tuple(
-    Column(title=title, best="max") for title in ("QS", "SC", "BC", "TF", "MS", "DD", "AQ", "IQ")
-)
-FRECHET_COLUMNS = tuple(
-    Column(title=title, digits=1, best="min")
-    for title in ("PhyGenBench FID", "PhyGenBench FVD", "Physics-IQ FID", "Physics-IQ FVD")
-)
-FAILURE_COLUMNS = tuple(
-    Column(title=title, digits=0) for title in ("Reasoning", "Edits", "Keyframe", "Localization", "Guidance")
-)
-STUDY_COLUMNS = tuple(
-    Column(title=title, digits=0)
-    for title in ("Physical plausibility", "Frame quality", "Temporal smoothness")
-)
-CHECK_COLUMNS = tuple(
-    Column(title=title, digits=0)
-    for title in (
-        *("First attempt", "After retries", "Rejected"),
-        *("Coverage", "Grounding", "Consistency", "Lineage"),
-    )
+FAILURE_COLUMNS = titled("Reasoning", "Edits", "Keyframe", "Localization", "Guidance", digits=0)
+STUDY_COLUMNS = titled("Physical plausibility", "Frame quality", "Temporal smoothness", digits=0)
+CHECK_COLUMNS = titled(
+    *("First attempt", "After retries", "Rejected", "Coverage", "Grounding", "Consistency", "Lineage"),
+    digits=0,
 )
 TOTAL_COST_COLUMNS = (
     Column(title="Time (s)", digits=1, best="min"),
     Column(title="Peak memory (GB)", digits=2, best="min"),
     Column(title="API cost (USD)", best="min"),
 )
-STAGE_COST_COLUMNS = (
-    Column(title="Model"),
-    Column(title="Time (s)", digits=1),
-    Column(title="Peak memory (GB)", digits=2),
-)
+STAGE_COST_COLUMNS = (*titled("Model"), *titled("Time (s)", digits=1), *titled("Peak memory (GB)"))
 API_COST_COLUMNS = (
-    Column(title="Calls", digits=1),
-    Column(title="Tokens in", digits=0),
-    Column(title="Tokens out", digits=0),
-    Column(title="Images", digits=1),
-    Column(title="Cost (USD)", digits=3),
+    *titled("Calls", digits=1),
+    *titled("Tokens in", "Tokens out", digits=0),
+    *titled("Images", digits=1),
+    *titled("Cost (USD)", digits=3),
 )
 
 _FLASH, _PRO_IMAGE = "Gemini 3 Flash", "Gemini 3 Pro Image"

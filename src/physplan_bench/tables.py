@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -54,6 +54,14 @@ class Table:
         if not self.reported:
             raise PhysPlanError(f"The paper has no figures that may stand beside {self.title!r}.")
         return replace(self, rows=(*self.reported, *self.rows), reported=())
+
+
+def titled(*titles: str, digits: int = 2, best: Best = None) -> tuple[Column, ...]:
+    return tuple(Column(title=title, digits=digits, best=best) for title in titles)
+
+
+def rows_of(cells: Mapping[str, Sequence[Cell]]) -> tuple[Row, ...]:
+    return tuple(Row(label=label, cells=tuple(row)) for label, row in cells.items())
 
 
 def render(table: Table, format: str = "text") -> str:

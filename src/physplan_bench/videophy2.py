@@ -20,7 +20,7 @@ from physplan.errors import PhysPlanError
 from physplan_bench.bootstrap import Interval, cluster_bootstrap
 from physplan_bench.provenance import provenance
 from physplan_bench.records import Record, plain_records
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Table, rows_of, titled
 
 HIGH_SCORE, UNREAD = 4.0, 0.0
 TRUE, FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", ""}
@@ -153,16 +153,15 @@ def table(result: Mapping[str, Any], label: str) -> Table:
     titles = ("SA >= 4 %", "PC >= 4 %", "Joint %", "SA", "PC", "Videos")
     return Table(
         title="VideoPhy-2",
-        columns=tuple(Column(title=title, digits=1) for title in titles),
-        rows=tuple(
-            Row(
-                label=f"{label}, {name}",
-                cells=(
+        columns=titled(*titles, digits=1),
+        rows=rows_of(
+            {
+                f"{label}, {name}": (
                     *(Interval(**part[key]) for key in shares),
                     *(part["mean_sa"], part["mean_pc"], part["videos"]),
-                ),
-            )
-            for name, part in result["parts"].items()
+                )
+                for name, part in result["parts"].items()
+            }
         ),
         note="Joint: SA and PC of 4 or 5. 95 % intervals over captions.",
         unit="per cent",

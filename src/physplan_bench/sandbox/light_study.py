@@ -23,7 +23,7 @@ from physplan_bench.sandbox.arms import Arm
 from physplan_bench.sandbox.light import EffectCount, LitScene, TunedLitScene, count_effects
 from physplan_bench.sandbox.making import make_video
 from physplan_bench.sandbox.scenes import study_config, weights_digest
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Table, rows_of, titled
 from physplan_sandbox.truth import true_chain
 from physplan_sandbox.world.light import EFFECTS
 from physplan_sandbox.world.phenomena import scene
@@ -105,15 +105,13 @@ class LightStudy:
     def table(self, result: Mapping[str, Any], label: str) -> Table:
         lost, light = result["without_plan"], result["light"]
         seen = ", ".join(f"{light[self.arms[0]][effect]['scenes']} {effect}" for effect in EFFECTS)
-        rows = []
-        for arm in self.arms:
-            shares = [light[arm][effect]["share"] for effect in EFFECTS]
-            rows.append(Row(label=arm, cells=tuple(Interval(**share) if share else None for share in shares)))
+        shares = {arm: [light[arm][effect]["share"] for effect in EFFECTS] for arm in self.arms}
+        rows = {arm: [Interval(**one) if one else None for one in found] for arm, found in shares.items()}
         return Table(
             title=f"Light drawn right, %, {self.scenes} {self.split} scenes from {self.first}",
             label="Video",
-            columns=tuple(Column(title=effect, digits=0, best="max") for effect in EFFECTS),
-            rows=tuple(rows),
+            columns=titled(*EFFECTS, digits=0, best="max"),
+            rows=rows_of(rows),
             note="Of the pixels where an effect is new, or gone since the first frame, at the anchors and in"
             f" the last frame; mean over the scenes that have enough of it ({seen}). Without a plan: {lost}.",
         )

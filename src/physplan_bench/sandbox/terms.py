@@ -25,7 +25,7 @@ from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import provenance
 from physplan_bench.sandbox.scenes import PreparedScene, study_config, weights_digest
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Table, rows_of, titled
 from physplan_sandbox.world.phenomena import scene
 
 PROTOCOL = "sandbox terms 2"
@@ -115,10 +115,12 @@ class TermStudy:
         return Table(
             title=f"Unsatisfied terms of {self.method}, {self.scenes} {self.split} scenes from {self.first}",
             label="Frame, editor, keyframes",
-            columns=(*(Column(title=name) for name in NAMES), Column(title="all %", digits=0)),
-            rows=tuple(
-                Row(label=where, cells=(*_shares(row), 100 * _sum(row, 0) / max(_sum(row, 1), 1)))
-                for where, row in sorted(result["unsatisfied"].items(), reverse=True)
+            columns=(*titled(*NAMES), *titled("all %", digits=0)),
+            rows=rows_of(
+                {
+                    where: (*_shares(row), 100 * _sum(row, 0) / max(_sum(row, 1), 1))
+                    for where, row in sorted(result["unsatisfied"].items(), reverse=True)
+                }
             ),
             note=(
                 "Unsatisfied of all that were measured, at the plan's anchors. True frame: the simulator's,"

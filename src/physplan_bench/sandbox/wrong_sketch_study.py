@@ -24,7 +24,7 @@ from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import provenance
 from physplan_bench.sandbox.scenes import PreparedScene, study_config, weights_digest
 from physplan_bench.sandbox.wrong_sketch import ARMS, WITHOUT, WRONG, find_task, measure_task, mended, spoilt
-from physplan_bench.tables import Column, Row, Table, format_cell
+from physplan_bench.tables import Table, format_cell, rows_of, titled
 from physplan_sandbox.truth import true_chain
 from physplan_sandbox.world.phenomena import one_of_each, scene
 from physplan_sandbox.world.scene import Scene
@@ -132,13 +132,9 @@ class WrongSketchStudy:
         return Table(
             title=f"Properties mended, {self.scenes} {self.split} scenes from {self.first} for each term",
             label="Guidance",
-            columns=tuple(Column(title=term) for term in self.terms),
-            rows=tuple(
-                Row(
-                    label=LABELS.get(arm, arm),
-                    cells=tuple(cell(result["mended"][arm], term) for term in WRONG),
-                )
-                for arm in ARMS
+            columns=titled(*self.terms),
+            rows=rows_of(
+                {LABELS.get(arm, arm): [cell(result["mended"][arm], term) for term in WRONG] for arm in ARMS}
             ),
             note="The sketch has one property of one object wrong; the keyframes are the simulator's."
             " Mended: the video's error is at most half of the sketch's; in brackets the 95 % interval.",

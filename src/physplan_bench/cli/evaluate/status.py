@@ -24,7 +24,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from physplan.errors import PhysPlanError
     from physplan_bench.cases import CaseStore
-    from physplan_bench.tables import Column, Row, Table
+    from physplan_bench.tables import Table, rows_of, titled
 
     if not args.work.is_dir():
         raise PhysPlanError(f"There is no folder {args.work}.")
@@ -51,13 +51,8 @@ def run(args: argparse.Namespace) -> int:
             + [f"{counts[state]} {state}" for state in ("running", "missing")]
         ),
         label="Mean so far",
-        columns=tuple(
-            Column(title=f"{name or 'all'} (n = {group['done']})") for name, group in groups.items()
-        ),
-        rows=tuple(
-            Row(label=name, cells=tuple(_short(group["means"].get(name)) for group in groups.values()))
-            for name in names
-        ),
+        columns=titled(*(f"{name or 'all'} (n = {group['done']})" for name, group in groups.items())),
+        rows=rows_of({one: [_short(g["means"].get(one)) for g in groups.values()] for one in names}),
     )
     return emit(args, {"cases": len(cases), **counts, "groups": groups}, table)
 
