@@ -7,7 +7,6 @@ and PC >= 4. The hard subset is a 0 or 1 column of the prompts' CSV.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ from physplan.errors import PhysPlanError
 from physplan_bench.bootstrap import Interval, cluster_bootstrap
 from physplan_bench.provenance import provenance
 from physplan_bench.records import Record, plain_records
-from physplan_bench.tables import Table, rows_of, titled
+from physplan_bench.tables import Table, read_rows, rows_of, titled
 
 HIGH_SCORE, UNREAD = 4.0, 0.0
 TRUE, FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", ""}
@@ -52,21 +51,6 @@ def read_hard(path: Path, column: str = "is_hard") -> dict[str, bool]:
             raise PhysPlanError(f"{path}, row {number}: {column} is {row[column]!r}, not 0 or 1.")
         found[row["caption"].strip()] = text in TRUE
     return found
-
-
-def read_rows(path: Path, columns: set[str]) -> list[dict[str, str]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            missing = sorted(columns - set(reader.fieldnames or ()))
-            rows = [{name: row[name] or "" for name in columns} for row in reader] if not missing else []
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise PhysPlanError(f"{path} cannot be read as CSV ({error}).") from None
-    if missing:
-        raise PhysPlanError(f"{path} lacks the column(s) {', '.join(missing)}.")
-    if not rows:
-        raise PhysPlanError(f"{path} has no rows.")
-    return rows
 
 
 @dataclass(frozen=True, kw_only=True)
