@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from physplan.errors import PhysPlanError
-from physplan_bench.bootstrap import Interval, cluster_bootstrap
+from physplan_bench.bootstrap import Interval, percentage
 from physplan_bench.provenance import provenance
 from physplan_bench.records import Record, plain_records
 from physplan_bench.tables import Table, read_rows, rows_of, titled
@@ -119,9 +120,7 @@ def figures(records: Sequence[Record]) -> dict[str, Any]:
     clusters = [record.group for record in records]
     sa, pc = (np.array([float(r.values[name] or 0) for r in records]) for name in ("sa", "pc"))
 
-    def share(high: np.ndarray) -> dict[str, Any]:
-        return asdict(cluster_bootstrap(100.0 * high, clusters, share_of=100))
-
+    share = partial(percentage, clusters=clusters)
     return {
         "videos": len(records),
         "sa": share(sa >= HIGH_SCORE),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
@@ -162,7 +162,8 @@ def read_as(kind: Any, value: object, at: str, *, most: int = 100_000) -> Any:
     X | None, or a dataclass of such. What a dataclass lacks may be there: a later version may write more."""
     origin, inner = get_origin(kind), get_args(kind)
     if is_dataclass(kind):
-        return kind(**_read_fields(kind, read_object(value, at), at, most))  # type: ignore[arg-type]
+        make: Any = kind
+        return make(**_read_fields(make, read_object(value, at), at, most))
     if origin is Literal:
         if value not in inner:
             raise ParseError(at, f"must be one of {', '.join(map(str, inner))}")
@@ -181,7 +182,9 @@ def read_as(kind: Any, value: object, at: str, *, most: int = 100_000) -> Any:
         if not isinstance(value, bool):
             raise ParseError(at, "must be true or false")
         return value
-    return {str: read_string, int: read_integer, float: read_number}[kind](value, at)
+    readers: dict[Any, Callable[[object, str], Any]]
+    readers = {str: read_string, int: read_integer, float: read_number}
+    return readers[kind](value, at)
 
 
 def _read_fields(kind: type, given: dict[str, Any], at: str, most: int) -> dict[str, Any]:

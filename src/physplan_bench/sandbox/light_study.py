@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from physplan.errors import PhysPlanError
-from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import to_plain
-from physplan.pipeline.events import quiet_libraries
 from physplan_bench.benchmark import Results
 from physplan_bench.bootstrap import Interval, cluster_bootstrap
 from physplan_bench.cases import Case
@@ -22,7 +19,7 @@ from physplan_bench.provenance import provenance
 from physplan_bench.sandbox.arms import Arm
 from physplan_bench.sandbox.light import EffectCount, LitScene, TunedLitScene, count_effects
 from physplan_bench.sandbox.making import make_video
-from physplan_bench.sandbox.scenes import study_config, weights_digest
+from physplan_bench.sandbox.scenes import SceneStudy, work_alone
 from physplan_bench.tables import Table, rows_of, titled
 from physplan_sandbox.truth import true_chain
 from physplan_sandbox.world.light import EFFECTS
@@ -34,17 +31,11 @@ ARMS = ("truth", "storyboard", "sketch")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LightStudy:
+class LightStudy(SceneStudy):
     scenes: int = 40
-    split: str = "test"
     first: int = 2100
     arms: tuple[str, ...] = ARMS
-    config: Config
     name = "light"
-
-    @classmethod
-    def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> LightStudy:
-        return cls(config=study_config(overrides), **fields)
 
     def cases(self) -> list[Case]:
         return [
@@ -52,10 +43,7 @@ class LightStudy:
                 name=f"light-{self.split}-{index}-{arm}",
                 group=arm,
                 identity={
-                    "benchmark": PROTOCOL,
-                    "weights": weights_digest(),
-                    "split": self.split,
-                    "scene": index,
+                    **self.identity(PROTOCOL, index),
                     "arm": arm,
                     "config": to_plain(self.config),
                 },
@@ -65,8 +53,7 @@ class LightStudy:
         ]
 
     def setup(self) -> CaseFunction:
-        quiet_libraries()
-        torch.set_num_threads(1)
+        work_alone()
         config, split = self.config, self.split
 
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
@@ -94,9 +81,8 @@ class LightStudy:
             per_case = [results[case.name]["effects"] for case in self.cases() if case.group == arm]
             planned = [effects for effects in per_case if effects]
             found[arm] = {effect: summary([one[effect] for one in planned]) for effect in EFFECTS}
-        settings = {"split": self.split, "first": self.first, "scenes": self.scenes}
         return {
-            "provenance": provenance(protocol=PROTOCOL, settings=settings, seeds=[0]),
+            "provenance": provenance(protocol=PROTOCOL, settings=self.chosen, seeds=[0]),
             "light": found,
             "without_plan": sum(results[case.name]["effects"] is None for case in self.cases())
             // len(self.arms),

@@ -334,7 +334,7 @@ def sprite(
     A value that is a name is the layout's of that name. Category, kind and colour are those of `key`, unless
     given; a colour is looked up by the category too.
     """
-    values = {name: layout[value] if isinstance(value, str) else value for name, value in given.items()}
+    values: dict[str, Any] = {n: layout[v] if isinstance(v, str) else v for n, v in given.items()}
     category = category or key
     if at is not None:
         values |= {"x": at.x, "y": at.y, "angle": at.angle}
