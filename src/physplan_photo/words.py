@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 CLASSES: tuple[str, ...] = tuple(
     """person;bicycle;car;motorcycle;airplane;bus;train;truck;boat;traffic light;fire hydrant;stop sign;
@@ -145,7 +144,3 @@ def classes_of(name: str) -> tuple[str, ...]:
 def place_of(name: str) -> str:
     """Which of several is meant: left, right, top, bottom, middle, largest, smallest, second, third or ""."""
     return next((_PLACES[word] for word in re.findall(r"[a-z]+", name.lower()) if word in _PLACES), "")
-
-
-def known(names: Sequence[str]) -> list[str]:
-    return [name for name in names if classes_of(name)]

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import TypeVar
 
 from physplan.calls.ledger import Ledger
 from physplan.calls.prices import FREE, Price, PriceTable
@@ -18,7 +17,6 @@ from physplan.calls.protocol import CallFault, Client, Reply, Request, Usage
 from physplan.calls.store import AnswerStore, request_key
 from physplan.errors import PhysPlanError
 
-T = TypeVar("T")
 MOST_TEXT = 4_000_000
 MOST_IMAGES = 16
 

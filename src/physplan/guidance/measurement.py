@@ -92,7 +92,6 @@ TERMS: dict[str, MeasuredTerm] = {
     Term.POSITION.value: MeasuredTerm(value=paper.position),
     Term.DEPTH.value: MeasuredTerm(value=paper.depth, all_objects=True),
 }
-OURS = dict(TERMS)
 
 
 def term_named(name: str) -> MeasuredTerm:

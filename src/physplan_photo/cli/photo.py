@@ -30,7 +30,6 @@ examples:
 The verbs are in docs/photo.md. A run that was stopped goes on with the same command.
 """
 DEFAULT_WIDTH = 704
-SIZE_STEP = 16  # sizes are multiples of it, for the video models that may take the run further
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
