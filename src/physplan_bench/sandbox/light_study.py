@@ -42,11 +42,7 @@ class LightStudy(SceneStudy):
             Case(
                 name=f"light-{self.split}-{index}-{arm}",
                 group=arm,
-                identity={
-                    **self.identity(PROTOCOL, index),
-                    "arm": arm,
-                    "config": to_plain(self.config),
-                },
+                identity={**self.identity(PROTOCOL, index), "arm": arm, "config": to_plain(self.config)},
             )
             for index in range(self.first, self.first + self.scenes)
             for arm in self.arms

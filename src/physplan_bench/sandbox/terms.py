@@ -87,10 +87,7 @@ class TermStudy(SceneStudy):
                         sums = row.setdefault(term, [0, 0])
                         row[term] = [sums[0] + bad, sums[1] + of]
         settings = {**self.chosen, "weights": weights_digest(), "measure": to_plain(self.measure)}
-        return {
-            "provenance": provenance(protocol=PROTOCOL, settings=settings),
-            "unsatisfied": found,
-        }
+        return {"provenance": provenance(protocol=PROTOCOL, settings=settings), "unsatisfied": found}
 
     def table(self, result: Mapping[str, Any], label: str) -> Table:
         return Table(

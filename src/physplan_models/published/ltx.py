@@ -73,10 +73,7 @@ LTX_2 = PublishedModel(
     pipeline="LTX2ImageToVideoPipeline",
     networks={
         "transformer": ("LTX2VideoTransformer3DModel", {"rope_type": "split"}),
-        "vae": (
-            "AutoencoderKLLTX2Video",
-            {"spatial_compression_ratio": 32, "temporal_compression_ratio": 8},
-        ),
+        "vae": ("AutoencoderKLLTX2Video", {"spatial_compression_ratio": 32, "temporal_compression_ratio": 8}),
     },
     encoder_parameters=13.6,
     keyframes="any",

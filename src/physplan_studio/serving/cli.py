@@ -55,12 +55,7 @@ def run(args: argparse.Namespace) -> int:
         raise PhysPlanError(f"There is no preset {args.preset!r}: use {', '.join(presets.NAMES)}.")
     workers = Workers(number=args.workers, ray=args.ray, cpus=args.cpus_per_worker, gpus=args.gpus_per_worker)
     service = Service(
-        args.runs,
-        host=args.host,
-        port=args.port,
-        token=_token(args),
-        preset=args.preset,
-        workers=workers,
+        args.runs, host=args.host, port=args.port, token=_token(args), preset=args.preset, workers=workers
     )
     print(plain(f"Serving /v1/videos at http://{args.host}:{service.server.port}/v1"))
     print(plain(f"Runs are in {args.runs}. Stop with Ctrl-C; what is under way goes on at the next start."))

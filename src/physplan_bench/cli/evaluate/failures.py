@@ -118,10 +118,7 @@ def show_guesses(args: argparse.Namespace, failed: list[FailedVideo]) -> int:
         )
     stages = {name: guess.stage for name, guess in guesses.items()}
     note = f"Guessed from what {len(guesses)} of {len(failed)} failed runs measured; no person's judgement."
-    result = {
-        "attributions": stages,
-        "reasons": {name: guess.reason for name, guess in guesses.items()},
-    }
+    result = {"attributions": stages, "reasons": {name: guess.reason for name, guess in guesses.items()}}
     table = shares_table(stages, _categories(failed), note=note, title="Automatic first guess")
     return _show(args, args.result.name, result, table)
 

@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from physplan.errors import PhysPlanError
-from physplan_bench.cli.evaluate.common import (
-    add_engine,
-    add_output,
-    emit,
-    make_parser,
-    measure,
-    work_folder,
-)
+from physplan_bench.cli.evaluate.common import add_engine, add_output, emit, make_parser, measure, work_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,6 +62,5 @@ def _judge(args: argparse.Namespace, hard: Mapping[str, bool] | None) -> int:
     with work_folder(args) as args.work:  # the judge's answers are stored there too
         make_judge = partial(Judge.connect, config, args.work / "calls", args.budget)
         return measure(
-            args,
-            VideoPhy2(videos=videos, config=config, make_judge=make_judge, label=args.label, hard=hard),
+            args, VideoPhy2(videos=videos, config=config, make_judge=make_judge, label=args.label, hard=hard)
         )

@@ -59,10 +59,7 @@ class Drop:
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
         pose = self._hovering(layout) if outcome == "floats" else self._falling(outcome, layout, take)
         w, h = layout["w"], layout["h"]
-        return [
-            sprite("crate", layout, x="crate", w=w, h=h),
-            _ball(layout, pose),
-        ]
+        return [sprite("crate", layout, x="crate", w=w, h=h), _ball(layout, pose)]
 
     def _hovering(self, layout: Layout) -> Poses:
         still = np.zeros(FRAMES)

@@ -45,10 +45,7 @@ class Ice:
         }
 
     def things(self, variant: str, layout: Layout) -> dict[str, Thing]:
-        things = {
-            "ice": Thing(category="ice", color="clear"),
-            "sun": Thing(category="sun", color="yellow"),
-        }
+        things = {"ice": Thing(category="ice", color="clear"), "sun": Thing(category="sun", color="yellow")}
         if variant == "glass":
             things["glass"] = Thing(category="glass", attributes={"configuration": "open"})
             things["water"] = Thing(category="water", attributes={"material_phase": "liquid"})
