@@ -121,45 +121,24 @@ class Balance:
         """The dish and its rod; on the beam's end."""
         x = layout["x"] + (2 * k - 1) * layout["arm"]
         h = layout["rod"]
+        y = dish + h / 2
+        color = PALETTE["yellow"]
         return sprite(
-            f"pan{k}",
-            layout,
-            category="pan",
-            x=x,
-            y=dish + h / 2,
-            w="pan_w",
-            h=h,
-            color=PALETTE["yellow"],
-            order=2,
-            grounded=False,
+            f"pan{k}", layout, category="pan", x=x, y=y, w="pan_w", h=h, color=color, order=2, grounded=False
         )
 
     def _load(self, variant: str, layout: Layout, dish: Array) -> Sprite:
         category = "apple" if variant == "apple" else "weight"
         w = {"apple": layout["apple"], "twin": layout["w"], "heavy": layout["big"]}[variant]
         h = {"apple": layout["apple"], "twin": layout["h"], "heavy": layout["big"] * 1.05}[variant]
+        x = layout["x"] + layout["arm"] + layout["side"]
         return sprite(
-            "load",
-            layout,
-            category=category,
-            x=layout["x"] + layout["arm"] + layout["side"],
-            base=dish + 0.6,
-            w=w,
-            h=h,
-            order=3,
-            grounded=False,
+            "load", layout, category=category, x=x, base=dish + 0.6, w=w, h=h, order=3, grounded=False
         )
 
     def _weight(self, k: int, layout: Layout, foot: Array) -> Sprite:
         x = layout["x"] - layout["arm"] + (2 * k - 1) * layout["off"]
+        base = foot + 0.6
         return sprite(
-            f"weight{k}",
-            layout,
-            category="weight",
-            x=x,
-            base=foot + 0.6,
-            w="w",
-            h="h",
-            order=3,
-            grounded=False,
+            f"weight{k}", layout, category="weight", x=x, base=base, w="w", h="h", order=3, grounded=False
         )

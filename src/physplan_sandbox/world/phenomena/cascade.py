@@ -176,15 +176,9 @@ class Cascade:
     def _holder(self, below: str, outcome: str, layout: Layout, fall: _Fall) -> Sprite:
         """The tray or the cloth, a little nearer than the row; wet when it takes up the water."""
         level = 0.9 * fall.taken * (outcome == "soaks") + fall.spilt * (outcome == "holds")
+        base = layout.ground + 10
         return sprite(
-            below,
-            layout,
-            x="below",
-            base=layout.ground + 10,
-            w="below_w",
-            h=11.5,
-            level=level,
-            near=layout.near + 0.10,
+            below, layout, x="below", base=base, w="below_w", h=11.5, level=level, near=layout.near + 0.10
         )
 
     def _puddle(self, below: str, outcome: str, layout: Layout, take: Take, fall: _Fall) -> Sprite:
@@ -195,12 +189,5 @@ class Cascade:
             spread, y, high = spread * np.sqrt(1 - fall.taken), y + 2.5, 6.0
         elif outcome == "spreads":
             x, y, wide, high = x - 13, layout.ground + 14.5, 36.0, 8.5
-        return puddle(
-            layout,
-            x=x,
-            y=y,
-            w=(wide + take.nudge) * spread,
-            h=high * np.sqrt(spread),
-            alpha=shown(spread > 0.04),
-            near=layout.near + 0.12,
-        )
+        w, h = (wide + take.nudge) * spread, high * np.sqrt(spread)
+        return puddle(layout, x=x, y=y, w=w, h=h, alpha=shown(spread > 0.04), near=layout.near + 0.12)

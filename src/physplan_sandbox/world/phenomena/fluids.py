@@ -71,14 +71,9 @@ class Pour:
 
     def _puddle(self, layout: Layout, take: Take, rise: Array) -> Sprite:
         spread = np.sqrt(rise)
+        w, h = (36 + 2 * take.nudge) * spread, 8.0 * spread
         return puddle(
-            layout,
-            x=layout["tap"] + 0.4,
-            y=layout.ground + 2.0,
-            w=(36 + 2 * take.nudge) * spread,
-            h=8.0 * spread,
-            alpha=shown(rise > 0.01),
-            order=-1,
+            layout, x=layout["tap"] + 0.4, y=layout.ground + 2.0, w=w, h=h, alpha=shown(rise > 0.01), order=-1
         )
 
 
@@ -151,17 +146,10 @@ class Ink:
     def _drop(self, layout: Layout, end: float, fall: Array, *, alpha: Value) -> Sprite:
         """The drop on its way from the dropper down to `end`."""
         start = layout["tip"] + 4.0
+        y = start + (end - start) * fall**1.3
+        color = layout.rgb("ink")
         return sprite(
-            "drop",
-            layout,
-            x="x",
-            y=start + (end - start) * fall**1.3,
-            w=7.0,
-            h=9.0,
-            color=layout.rgb("ink"),
-            order=3,
-            alpha=alpha,
-            grounded=False,
+            "drop", layout, x="x", y=y, w=7.0, h=9.0, color=color, order=3, alpha=alpha, grounded=False
         )
 
     def _water(self, outcome: str, layout: Layout, glass: Glass, after: Array) -> list[Sprite]:
@@ -169,18 +157,11 @@ class Ink:
         ink = layout.rgb("ink")
         if outcome != "mixes":
             return [glass.sprite(), glass.water(layout["level"], order=1)]
+        w, h = (glass.w - 6) * np.sqrt(after), 12 * np.sqrt(after)
+        x, y = glass.x, glass.surface(layout["level"]) + 4 + 8 * after
+        alpha = 0.8 * (after > 0.01) * (after < 0.98)
         cloud = sprite(
-            "water",
-            layout,
-            kind="cloud",
-            x=glass.x,
-            y=glass.surface(layout["level"]) + 4 + 8 * after,
-            w=(glass.w - 6) * np.sqrt(after),
-            h=12 * np.sqrt(after),
-            alpha=0.8 * (after > 0.01) * (after < 0.98),
-            color=ink,
-            order=2,
-            grounded=False,
+            "water", layout, kind="cloud", x=x, y=y, w=w, h=h, alpha=alpha, color=ink, order=2, grounded=False
         )
         return [
             glass.sprite(),
@@ -194,16 +175,10 @@ class Ink:
         if outcome != "blots":
             return [sheet]
         size = np.sqrt(after)
+        w, h = (22 + take.nudge) * size, 6.4 * size
+        y = ground + 0.5
+        alpha = shown(after > 0.01)
         blot = sprite(
-            "blot",
-            layout,
-            x=x,
-            y=ground + 0.5,
-            w=(22 + take.nudge) * size,
-            h=6.4 * size,
-            color=layout.rgb("ink"),
-            alpha=shown(after > 0.01),
-            order=2,
-            grounded=False,
+            "blot", layout, x=x, y=y, w=w, h=h, color=layout.rgb("ink"), alpha=alpha, order=2, grounded=False
         )
         return [sheet, blot]

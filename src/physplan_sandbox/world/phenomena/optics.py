@@ -82,16 +82,9 @@ class Lamp:
         )
 
     def _vase(self, key: str, side: str, layout: Layout, lit: Value) -> Sprite:
+        x = layout[side]
         return sprite(
-            key,
-            layout,
-            category="vase",
-            x=layout[side],
-            w="w",
-            h="h",
-            level=lit,
-            color=layout.rgb(side),
-            order=1,
+            key, layout, category="vase", x=x, w="w", h="h", level=lit, color=layout.rgb(side), order=1
         )
 
     def _beam(self, layout: Layout, toward: float, on: Array) -> Sprite:
@@ -167,16 +160,8 @@ class Filter:
             near = min(near, layout.near - 0.01)
         else:
             end = mix(layout["pane"], layout["vase"], 0.30)
-        return sprite(
-            "pane",
-            layout,
-            x=mix(layout["pane"], end, take.ramp(1, 14)),
-            base=base,
-            w="pane_w",
-            h="pane_h",
-            near=near,
-            foot=base,
-        )
+        x = mix(layout["pane"], end, take.ramp(1, 14))
+        return sprite("pane", layout, x=x, base=base, w="pane_w", h="pane_h", near=near, foot=base)
 
 
 class Shadow:
@@ -232,14 +217,8 @@ class Shadow:
         reach = (layout["long"] + take.nudge * take.ramp(2, 17)) * direction
         foot = layout["x"] + 0.5 * layout["w"] * np.sign(direction)
         half = np.maximum(np.abs(reach) / 2, 2.5)
+        w = 2 * half
+        x, y = foot + np.sign(direction) * half, layout.ground + 0.5
         return sprite(
-            "shadow",
-            layout,
-            x=foot + np.sign(direction) * half,
-            y=layout.ground + 0.5,
-            w=2 * half,
-            h=8.5,
-            alpha=alpha,
-            near=layout.near - 0.01,
-            grounded=False,
+            "shadow", layout, x=x, y=y, w=w, h=8.5, alpha=alpha, near=layout.near - 0.01, grounded=False
         )

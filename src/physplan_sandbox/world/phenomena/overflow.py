@@ -140,15 +140,9 @@ class Overflow:
         near_end = layout["vessel"] - side * back * np.sqrt(spread)
         far = 48 + side * 42.5 + 0.8 * take.nudge
         far_end = layout["vessel"] + (far - layout["vessel"]) * np.maximum(spread, 0.35 * np.sqrt(spread))
-        return puddle(
-            layout,
-            x=0.5 * (near_end + far_end),
-            y=layout.ground + 3.0,
-            w=np.abs(far_end - near_end) + 0.01,
-            h=5.0 * np.sqrt(spread) + 9.0 * spread + 0.01,
-            alpha=shown(spread > 0.01),
-            order=-1,
-        )
+        w, h = np.abs(far_end - near_end) + 0.01, 5.0 * np.sqrt(spread) + 9.0 * spread + 0.01
+        x, y = 0.5 * (near_end + far_end), layout.ground + 3.0
+        return puddle(layout, x=x, y=y, w=w, h=h, alpha=shown(spread > 0.01), order=-1)
 
     def _stone(self, layout: Layout) -> Sprite:
         return sprite("stone", layout, x="boat", base=layout.ground + 2.0, w="stone_w", h="stone_h")

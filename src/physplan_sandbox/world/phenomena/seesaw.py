@@ -194,16 +194,10 @@ class Seesaw:
     def _load(self, layout: Layout, angle: Array) -> Sprite:
         """The heavy weight on the right end."""
         size = layout["big"]
-        return sprite(
-            "load",
-            layout,
-            category="weight",
-            x=layout["pivot"] + ARM_LENGTH * np.cos(angle) - 1.5,
-            base=self._surface(layout, angle, ARM_LENGTH) + 1.0,
-            w=size,
-            h=size * 1.05,
-            order=2,
-        )
+        h = size * 1.05
+        x = layout["pivot"] + ARM_LENGTH * np.cos(angle) - 1.5
+        base = self._surface(layout, angle, ARM_LENGTH) + 1.0
+        return sprite("load", layout, category="weight", x=x, base=base, w=size, h=h, order=2)
 
     def _weight(self, layout: Layout, bottom: Array) -> Sprite:
         x, w, h = self._weight_x(layout), layout["w"], layout["h"]
