@@ -10,28 +10,10 @@ from physplan.cli.parsers import add_command
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`. Installed
 # packages add theirs as entry points of the group `physplan.benchmarks`.
 BENCHMARKS = (
-    "sandbox",
-    "terms",
-    "wrong_sketch",
-    "light",
-    "physics_iq",
-    "phygenbench",
-    "phyground",
-    "videophy2",
-    "vbench",
-    "frechet",
-    "checks",
-    "set",
-    "rescore",
-    "compare",
-    "correct",
-    "power",
-    "failures",
-    "cost",
-    "calibrate",
-    "status",
-    "paper",
-)
+    "sandbox", "terms", "wrong_sketch", "light", "physics_iq", "phygenbench", "phyground", "videophy2",
+    "vbench", "frechet", "checks", "set", "rescore", "compare", "correct", "power", "failures", "cost",
+    "calibrate", "status", "paper",
+)  # fmt: skip
 
 EXAMPLES = """\
 examples:
