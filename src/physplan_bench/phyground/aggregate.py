@@ -24,6 +24,10 @@ class VideoScores:
     laws: Mapping[str, float | None]
 
     @property
+    def general_mean(self) -> float | None:
+        return _mean(self.general.values())
+
+    @property
     def laws_mean(self) -> float | None:
         return _mean(self.laws.values())
 
