@@ -169,8 +169,7 @@ class EventChain:
 
     def _repr_svg_(self) -> str:
         """The plan as a picture, for a notebook."""
-        draw, write = (plugins.load(f"physplan.drawing.{name}") for name in ("plan:draw_plan", "svg:to_svg"))
-        drawn: str = write(draw(self))
+        drawn: str = plugins.load("physplan.drawing.notebook:plan_svg")(self)
         return drawn
 
     def with_words(self, words: Sequence[tuple[str | None, Written | None]]) -> EventChain:
