@@ -33,7 +33,7 @@ from physplan.pipeline import stages
 from physplan.pipeline.backends import Backends, cpu_threads
 from physplan.pipeline.checking import check_video
 from physplan.pipeline.config import Config
-from physplan.pipeline.config_loading import load_config, override, read_assignments, to_plain
+from physplan.pipeline.config_loading import load_config, read_assignments, to_plain
 from physplan.pipeline.consent import refuse_consent
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.events import Tell, say_nothing
@@ -118,16 +118,16 @@ def with_models(config: Config, models: Models) -> Config:
     """Names on the hub become paths: of a whole model's folder, or of the single files of its parts."""
     wanted = config.video.source or video_model(config.video.model).repo
     if found := find_folder(wanted, models.folders):
-        config = override(config, "video.source", str(found))
+        config = load_config(config, {"video.source": str(found)})
     else:
         for part, file in find_files(wanted, models.find_file).items():
             if getattr(config.video.files, part) is None:
-                config = override(config, f"video.files.{part}", file)
+                config = load_config(config, {f"video.files.{part}": file})
     for part in ("editor", "perception.segmenter", "perception.depth", "perception.encoder"):
         component: Any = functools.reduce(getattr, part.split("."), config)
         for name in WEIGHTS:
             if found := find_folder(component.options.get(name), models.folders):
-                config = override(config, f"{part}.options", {**component.options, name: str(found)})
+                config = load_config(config, {f"{part}.options": {**component.options, name: str(found)}})
                 component = functools.reduce(getattr, part.split("."), config)
     return config
 
@@ -247,7 +247,7 @@ def generate(
     preview: Path | None = None,
 ) -> Made:
     """`steps` 0 stands for the preset's own number."""
-    config = override(scene.config, "video.num_inference_steps", steps) if steps else scene.config
+    config = load_config(scene.config, {"video.num_inference_steps": steps}) if steps else scene.config
     run = scene.run(method=method, seed=seed, config=config)
     if run.method.follows_plan and (drawn is None or seen is None):
         raise PhysPlanError(f"The method {method} follows keyframes: connect keyframes and evidence.")

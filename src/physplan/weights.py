@@ -27,12 +27,7 @@ def load_model(
 ) -> Any:
     """A transformers model of exactly `model_class`, frozen, in eval mode, with no weight left random."""
     model, report = load(
-        model_class,
-        source,
-        revision=revision,
-        use_safetensors=True,
-        output_loading_info=True,
-        **options,
+        model_class, source, revision=revision, use_safetensors=True, output_loading_info=True, **options
     )
     # Without this check a checkpoint of another network would load, with random weights in the gaps.
     if missing := sorted(report["missing_keys"]):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -103,6 +104,11 @@ def _percentiles(
     values = [statistic(rows[np.concatenate([members[i] for i in draw])]) for draw in draws]
     low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2])
     return Interval.of(float(statistic(rows)), float(low), float(high))
+
+
+def percentage(good: Sequence[float] | np.ndarray, clusters: Sequence[Hashable]) -> dict[str, Any]:
+    """The share of what is true, in per cent with its interval, as JSON."""
+    return asdict(cluster_bootstrap(100.0 * np.array(good, dtype=float), clusters, share_of=100))
 
 
 def paired_difference(

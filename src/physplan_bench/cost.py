@@ -25,7 +25,7 @@ from physplan_bench.paper_tables import (
     TOTAL_COST_COLUMNS,
     reported_rows,
 )
-from physplan_bench.tables import Row, Table
+from physplan_bench.tables import Cell, Row, Table, rows_of
 
 GB = 1e9
 
@@ -220,23 +220,18 @@ def total_table(runs: Sequence[RunCost]) -> Table:
     groups: dict[tuple[str, int], list[RunCost]] = {}
     for run in runs:
         groups.setdefault((run.method, run.events), []).append(run)
-    rows = []
+    rows: dict[str, tuple[Cell, ...]] = {}
     for (method, events), members in sorted(groups.items()):
         money = [run.usd for run in members if run.usd is not None]
-        rows.append(
-            Row(
-                label=f"{method}, K = {events} (n = {len(members)})",
-                cells=(
-                    float(np.mean([run.seconds for run in members])),
-                    _gb(run.peak_memory_bytes for run in members),
-                    float(np.mean(money)) if money else None,
-                ),
-            )
+        rows[f"{method}, K = {events} (n = {len(members)})"] = (
+            float(np.mean([run.seconds for run in members])),
+            _gb(run.peak_memory_bytes for run in members),
+            float(np.mean(money)) if money else None,
         )
     return Table(
         title="Total cost per video",
         columns=TOTAL_COST_COLUMNS,
-        rows=tuple(rows),
+        rows=rows_of(rows),
         note=" ".join(filter(None, (_growth(groups), _whose_memory(runs)))),
         reported=reported_rows("cost-total"),
     )

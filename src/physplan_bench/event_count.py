@@ -29,8 +29,7 @@ def require_prompts(reasoner: str) -> None:
     """Refuse a number of events where no model predicts events."""
     if "prompts" not in inspect.signature(REASONERS.load(reasoner)).parameters:
         raise PhysPlanError(
-            f"The reasoner {reasoner!r} asks no model, so nobody hears how many events are wanted: leave out"
-            " --events."
+            f"The reasoner {reasoner!r} asks no model, so --events has no effect: leave it out."
         )
 
 

@@ -50,7 +50,7 @@ class GenerationConfig:
     generator: str  # a preset with its method, or module:function
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the preset
     seed: int = 0
-    size: tuple[int, int] | None = None  # (height, width) of the model; None: the generator sees to it
+    size: tuple[int, int] | None = None  # (height, width) of the model; None: as the generator resizes
     fit: FitWhole = "stretch"
     seconds: float | None = None  # keep the beginning only
     fps: float | None = None  # None: the generator's own

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,19 +9,14 @@ import numpy as np
 
 from physplan.errors import PhysPlanError
 from physplan_bench.records import Record
+from physplan_bench.tables import read_rows
 
 LabelKey = tuple[str, str, int | None]  # method or "", scene, seed or None
 
 
 def read_labels(path: Path) -> dict[LabelKey, float]:
     """Several people's labels of one video are averaged."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, ValueError, csv.Error) as error:
-        raise PhysPlanError(f"{path} cannot be read as labels ({error}).") from None
-    if not rows or not {"scene", "label"} <= set(rows[0]):
-        raise PhysPlanError(f"{path} needs a head with the columns scene and label (and method, seed).")
+    rows = read_rows(path, ("scene", "label"), "labels")
     found: dict[LabelKey, list[float]] = {}
     for number, row in enumerate(rows, start=2):
         try:

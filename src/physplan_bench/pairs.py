@@ -10,7 +10,7 @@ import numpy as np
 from physplan.errors import PhysPlanError
 from physplan_bench.bootstrap import Interval, cluster_bootstrap, paired_difference
 from physplan_bench.records import Record
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Row, Table, titled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ def compared_table(found: Sequence[Compared], title: str) -> Table:
     titles = ("Pairs", "Mean", "Baseline", "Difference", "Won", "Lost")
     return Table(
         title=title,
-        columns=tuple(Column(title=name, digits=1) for name in titles),
+        columns=titled(*titles, digits=1),
         rows=tuple(
             Row(
                 label=one.method,

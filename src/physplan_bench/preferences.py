@@ -6,7 +6,6 @@ of the first method's video is higher, 50 where both are equal; seeds and scenes
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from physplan.errors import PhysPlanError
 from physplan_bench.correction import Corrected, correct
 from physplan_bench.records import Record
 from physplan_bench.study.gather import words
+from physplan_bench.tables import read_rows
 
 COLUMNS = {"prompt", "criterion", "first", "second", "chosen"}
 Pair = tuple[str, str]  # first and second method
@@ -23,13 +23,7 @@ Pair = tuple[str, str]  # first and second method
 
 def read_choices(path: Path, criterion: str) -> dict[Pair, dict[str, float]]:
     """Pair -> prompt -> per cent for the first, from the file of `study analyse --votes-csv`."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, ValueError, csv.Error) as error:
-        raise PhysPlanError(f"{path} cannot be read as votes ({error}).") from None
-    if not rows or not set(rows[0]) >= COLUMNS:
-        raise PhysPlanError(f"{path} holds no votes: give what `study analyse --votes-csv` wrote.")
+    rows = read_rows(path, COLUMNS, "votes, as `study analyse --votes-csv` writes them")
     found: dict[Pair, dict[str, list[float]]] = {}
     for row in rows:
         if row["criterion"] == criterion:

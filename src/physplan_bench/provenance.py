@@ -18,11 +18,7 @@ LIBRARIES = ("torch", "diffusers", "transformers", "numpy", "scipy", "opencv-pyt
 
 
 def provenance(
-    *,
-    protocol: str,
-    settings: Mapping[str, Any],
-    judge: str | None = None,
-    seeds: Sequence[int] = (),
+    *, protocol: str, settings: Mapping[str, Any], judge: str | None = None, seeds: Sequence[int] = ()
 ) -> dict[str, Any]:
     return {
         "protocol": protocol,

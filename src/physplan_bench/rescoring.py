@@ -18,7 +18,7 @@ from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import file_digest, provenance
 from physplan_bench.records import Record
 from physplan_bench.run_records import of_run
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Cell, Table, rows_of, titled
 
 
 def find_runs(folders: Sequence[Path]) -> list[Path]:
@@ -134,28 +134,23 @@ class Rescore:
         by_method: dict[str, list[Record]] = {}
         for record in self.records(result, label, Path()):
             by_method.setdefault(record.method, []).append(record)
-        rows = []
+        rows: dict[str, tuple[Cell, ...]] = {}
         for method, records in by_method.items():
             holds = np.array([100.0 * bool(record.good) for record in records])
             before = [100.0 * (record.values["before"] == "holds") for record in records]
             judged = [float(record.values["judge"]) for record in records if "judge" in record.values]  # type: ignore[arg-type]
-            rows.append(
-                Row(
-                    label=method,
-                    cells=(
-                        len(records),
-                        cluster_bootstrap(holds, [record.group for record in records]),
-                        float(np.mean(before)),
-                        float(np.mean(judged)) if judged else None,
-                        _agreement(records),
-                    ),
-                )
+            rows[method] = (
+                len(records),
+                cluster_bootstrap(holds, [record.group for record in records]),
+                float(np.mean(before)),
+                float(np.mean(judged)) if judged else None,
+                _agreement(records),
             )
         columns = ("holds, %", "held before, %", "judge", "agreement, %")
         return Table(
             title="Judged anew",
-            columns=(Column(title="videos"), *(Column(title=title, digits=1) for title in columns)),
-            rows=tuple(rows),
+            columns=titled("videos", *columns, digits=1),
+            rows=rows_of(rows),
             note=f"{len(result['changed'])} verdicts differ from those in the runs. Agreement: of the "
             "verdict with the judge, where both say yes or no.",
             unit="holds, %",

@@ -6,8 +6,9 @@ import csv
 import io
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from physplan.errors import PhysPlanError
@@ -54,6 +55,14 @@ class Table:
         if not self.reported:
             raise PhysPlanError(f"The paper has no figures that may stand beside {self.title!r}.")
         return replace(self, rows=(*self.reported, *self.rows), reported=())
+
+
+def titled(*titles: str, digits: int = 2, best: Best = None) -> tuple[Column, ...]:
+    return tuple(Column(title=title, digits=digits, best=best) for title in titles)
+
+
+def rows_of(cells: Mapping[str, Sequence[Cell]]) -> tuple[Row, ...]:
+    return tuple(Row(label=label, cells=tuple(row)) for label, row in cells.items())
 
 
 def render(table: Table, format: str = "text") -> str:
@@ -150,6 +159,24 @@ def _as_csv(table: Table) -> str:
 def csv_cell(value: Any) -> Any:
     """Text that a spreadsheet would compute gets an apostrophe: prompts come from anywhere."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def read_rows(path: Path, columns: Collection[str], what: str = "CSV") -> list[dict[str, str]]:
+    """The rows of a CSV file with these columns, and any others; `what` it is, for its errors."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            names, rows = (
+                reader.fieldnames or (),
+                [{k: v or "" for k, v in row.items() if k} for row in reader],
+            )
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise PhysPlanError(f"{path} cannot be read as {what} ({error}).") from None
+    if missing := sorted(set(columns) - set(names)):
+        raise PhysPlanError(f"{path} lacks the column(s) {', '.join(missing)}: it is no file of {what}.")
+    if not rows:
+        raise PhysPlanError(f"{path} has no rows.")
+    return rows
 
 
 def grid_of(table: Table) -> list[list[str]]:

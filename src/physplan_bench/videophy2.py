@@ -7,20 +7,20 @@ and PC >= 4. The hard subset is a 0 or 1 column of the prompts' CSV.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from physplan.errors import PhysPlanError
-from physplan_bench.bootstrap import Interval, cluster_bootstrap
+from physplan_bench.bootstrap import Interval, percentage
 from physplan_bench.provenance import provenance
 from physplan_bench.records import Record, plain_records
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Table, read_rows, rows_of, titled
 
 HIGH_SCORE, UNREAD = 4.0, 0.0
 TRUE, FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", ""}
@@ -52,21 +52,6 @@ def read_hard(path: Path, column: str = "is_hard") -> dict[str, bool]:
             raise PhysPlanError(f"{path}, row {number}: {column} is {row[column]!r}, not 0 or 1.")
         found[row["caption"].strip()] = text in TRUE
     return found
-
-
-def read_rows(path: Path, columns: set[str]) -> list[dict[str, str]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            missing = sorted(columns - set(reader.fieldnames or ()))
-            rows = [{name: row[name] or "" for name in columns} for row in reader] if not missing else []
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise PhysPlanError(f"{path} cannot be read as CSV ({error}).") from None
-    if missing:
-        raise PhysPlanError(f"{path} lacks the column(s) {', '.join(missing)}.")
-    if not rows:
-        raise PhysPlanError(f"{path} has no rows.")
-    return rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,9 +120,7 @@ def figures(records: Sequence[Record]) -> dict[str, Any]:
     clusters = [record.group for record in records]
     sa, pc = (np.array([float(r.values[name] or 0) for r in records]) for name in ("sa", "pc"))
 
-    def share(high: np.ndarray) -> dict[str, Any]:
-        return asdict(cluster_bootstrap(100.0 * high, clusters, share_of=100))
-
+    share = partial(percentage, clusters=clusters)
     return {
         "videos": len(records),
         "sa": share(sa >= HIGH_SCORE),
@@ -153,16 +136,15 @@ def table(result: Mapping[str, Any], label: str) -> Table:
     titles = ("SA >= 4 %", "PC >= 4 %", "Joint %", "SA", "PC", "Videos")
     return Table(
         title="VideoPhy-2",
-        columns=tuple(Column(title=title, digits=1) for title in titles),
-        rows=tuple(
-            Row(
-                label=f"{label}, {name}",
-                cells=(
+        columns=titled(*titles, digits=1),
+        rows=rows_of(
+            {
+                f"{label}, {name}": (
                     *(Interval(**part[key]) for key in shares),
                     *(part["mean_sa"], part["mean_pc"], part["videos"]),
-                ),
-            )
-            for name, part in result["parts"].items()
+                )
+                for name, part in result["parts"].items()
+            }
         ),
         note="Joint: SA and PC of 4 or 5. 95 % intervals over captions.",
         unit="per cent",

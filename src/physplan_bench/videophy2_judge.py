@@ -26,8 +26,8 @@ from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import file_digest
 from physplan_bench.records import Record
-from physplan_bench.tables import Table
-from physplan_bench.videophy2 import Scored, read_rows
+from physplan_bench.tables import Table, read_rows
+from physplan_bench.videophy2 import Scored
 from physplan_bench.videos import read_video
 
 SYSTEM = "You rate videos. Answer with one number from 1 to 5 and nothing else."

@@ -37,11 +37,7 @@ ATTENTION = {
         package="flash_attn_interface", install="build it from its source", gpu=True, masks=False
     ),
     "sage": Attention(
-        package="sageattention",
-        install="pip install sageattention",
-        gpu=True,
-        gradients=False,
-        masks=False,
+        package="sageattention", install="pip install sageattention", gpu=True, gradients=False, masks=False
     ),
     "xformers": Attention(package="xformers", install="pip install xformers", gpu=True),
 }

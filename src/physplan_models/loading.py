@@ -60,10 +60,7 @@ def load_video_model(source: str | Path, options: LoadOptions | None = None) -> 
     options = options or LoadOptions()
     dtype, device = _dtype(options), _device(options)
     folder = find_folder(
-        source,
-        revision=options.revision,
-        local_files_only=options.local_files_only,
-        without=options.files,
+        source, revision=options.revision, local_files_only=options.local_files_only, without=options.files
     )
     index = read_index(folder)
     _check_files(options, index)

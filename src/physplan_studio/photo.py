@@ -48,12 +48,7 @@ class PhotoDesk:
 
     def about(self) -> dict[str, Any]:
         lacking = missing()
-        return {
-            "ready": not lacking,
-            "missing": lacking,
-            "verbs": verbs(),
-            "photographs": self.photographs,
-        }
+        return {"ready": not lacking, "missing": lacking, "verbs": verbs(), "photographs": self.photographs}
 
     def warm(self) -> None:
         if not missing():

@@ -101,10 +101,7 @@ class Worker:
             process.stdin.flush()
 
     def _answer(
-        self,
-        process: subprocess.Popen[bytes],
-        number: int,
-        on_event: Callable[[dict[str, Any]], None] | None,
+        self, process: subprocess.Popen[bytes], number: int, on_event: Callable[[dict[str, Any]], None] | None
     ) -> dict[str, Any]:
         assert process.stdout is not None
         for line in process.stdout:

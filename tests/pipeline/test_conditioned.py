@@ -18,7 +18,7 @@ from physplan.errors import PhysPlanError
 from physplan.perception.protocol import Instance
 from physplan.pipeline import PhysPlan
 from physplan.pipeline.config import Config, Inputs
-from physplan.pipeline.config_loading import load_config, override
+from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.events import RunEvent
 from physplan.pipeline.latents_stage import unguided_clocks
 from physplan.pipeline.stage_keys import deciding_settings
@@ -127,8 +127,8 @@ def test_a_conditioned_sampling_that_was_cut_off_goes_on_to_the_bit(
 
 def test_where_keyframes_count_is_one_of_two_and_decides_the_latents() -> None:
     with pytest.raises(PhysPlanError, match=r"conditioned\.where is 'somewhere'\. Did you"):
-        override(Config(), "conditioned.where", "somewhere")
-    whole = override(Config(), "conditioned.where", "everywhere")
+        load_config(Config(), {"conditioned.where": "somewhere"})
+    whole = load_config(Config(), {"conditioned.where": "everywhere"})
     inputs = Inputs(image="0" * 64, prompt="a ball rolls")
     keys = [deciding_settings(config, inputs, "latents") for config in (Config(), whole)]
     assert keys[0] != keys[1]

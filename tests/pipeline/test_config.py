@@ -13,7 +13,7 @@ from physplan.errors import PhysPlanError
 from physplan.guidance import GuidanceConfig
 from physplan.keyframes.registry import EDITORS
 from physplan.pipeline.config import Config, Inputs
-from physplan.pipeline.config_loading import load_config, override, read_assignments, to_plain
+from physplan.pipeline.config_loading import load_config, read_assignments, to_plain
 from physplan.pipeline.defaults import with_defaults
 from physplan.pipeline.stage_keys import deciding_settings, differences, setting_stages, stage_key
 from physplan.reasoning.registry import REASONERS
@@ -163,7 +163,7 @@ def test_a_name_that_is_no_preset_and_no_file() -> None:
 
 def test_an_unknown_video_model_is_answered() -> None:
     with pytest.raises(PhysPlanError, match="Did you mean 'cogvideox-5b'"):
-        with_defaults(override(Config(), "video.model", "cogvideo-5b"))
+        with_defaults(load_config(Config(), {"video.model": "cogvideo-5b"}))
 
 
 def test_differences_are_said_in_words() -> None:

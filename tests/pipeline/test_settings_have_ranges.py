@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.pipeline.config import Config, RuntimeConfig
-from physplan.pipeline.config_loading import override
+from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
 from physplan_models.cli.settings_table import ConfigField, all_settings
 
@@ -60,7 +60,7 @@ def test_odd_values_are_taken_or_refused_in_one_sentence(name: str) -> None:
 
 def taken_or_refused(name: str, value: Any) -> None:
     try:
-        config = override(Config(), name, value)
+        config = load_config(Config(), {name: value})
     except PhysPlanError as error:
         sentence = str(error)
         assert "\n" not in sentence
@@ -78,11 +78,11 @@ def test_one_step_outside_is_refused_and_the_edge_is_not(name: str) -> None:
     for edge, step in (("low", -1), ("high", 1)):
         if (limit := limits.get(edge)) is not None:
             with pytest.raises(PhysPlanError, match=f"^{name} is .*: give a"):
-                override(Config(), name, limit + step)
+                load_config(Config(), {name: limit + step})
     for edge in ("above", "below"):
         if (limit := limits.get(edge)) is not None:
             with pytest.raises(PhysPlanError, match=f"^{name} is .*: give a"):
-                override(Config(), name, limit)
+                load_config(Config(), {name: limit})
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_one_step_outside_is_refused_and_the_edge_is_not(name: str) -> None:
 )
 def test_the_values_that_gave_tracebacks(name: str, value: Any) -> None:
     with pytest.raises(PhysPlanError, match=f"^{name} is"):
-        override(Config(), name, value)
+        load_config(Config(), {name: value})
 
 
 def test_a_config_made_in_python_is_checked_as_well() -> None:

@@ -10,15 +10,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import TypeVar
 
-from physplan.calls.ledger import Entry, Ledger
+from physplan.calls.ledger import Ledger
 from physplan.calls.prices import FREE, Price, PriceTable
 from physplan.calls.protocol import CallFault, Client, Reply, Request, Usage
 from physplan.calls.store import AnswerStore, request_key
 from physplan.errors import PhysPlanError
 
-T = TypeVar("T")
 MOST_TEXT = 4_000_000
 MOST_IMAGES = 16
 
@@ -119,7 +117,7 @@ class Gateway:
 
     def _call(self, key: str, request: Request) -> Reply:
         self.client.ready()
-        price = self._price(request.model)
+        price = self.prices.find(request.model) or (FREE if self.client.local else None)
         worst = price.worst_case(request) if price else None
         for attempt in range(1, self.policy.attempts + 1):
             try:
@@ -145,7 +143,7 @@ class Gateway:
         self, key: str, request: Request, attempt: int, price: Price | None, worst: float | None
     ) -> Reply:
         with self._slots:
-            entry = self._resumed(key) or self.ledger.begin(
+            entry = (self.ledger.resume(key) if self._under_way(key) else None) or self.ledger.begin(
                 key=key,
                 purpose=request.purpose,
                 provider=self.client.provider,
@@ -186,12 +184,6 @@ class Gateway:
         """Whether the client has submitted this request before, and can resume it."""
         holds: Callable[[str], bool] | None = getattr(self.client, "holds", None)
         return holds is not None and holds(key)
-
-    def _resumed(self, key: str) -> Entry | None:
-        return self.ledger.resume(key) if self._under_way(key) else None
-
-    def _price(self, model: str) -> Price | None:
-        return self.prices.find(model) or (FREE if self.client.local else None)
 
 
 def _usd(price: Price | None, usage: Usage | None, request: Request, worst: float | None) -> float | None:

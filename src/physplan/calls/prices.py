@@ -33,7 +33,9 @@ class Price:
 
     def cost(self, usage: Usage, *, size: str = "1K") -> float:
         tokens = usage.input_tokens * self.input + usage.output_tokens * self.output
-        return tokens / PRICED_TOKENS + usage.images * self._per_image(size)
+        # An unlisted size is priced as the dearest one: the bound must hold.
+        each = self.image.get(size, max(self.image.values(), default=0.0))
+        return tokens / PRICED_TOKENS + usage.images * each
 
     def worst_case(self, request: Request) -> float:
         """An upper bound before the call: a token is at least one byte, and every output token is used."""
@@ -47,10 +49,6 @@ class Price:
             images=int(request.output == "image"),
         )
         return self.cost(usage, size=request.options.get("image_size", "1K"))
-
-    def _per_image(self, size: str) -> float:
-        # An unlisted size is priced as the dearest one: the bound must hold.
-        return self.image.get(size, max(self.image.values(), default=0.0))
 
 
 FREE = Price(input=0.0, output=0.0)

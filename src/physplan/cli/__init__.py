@@ -15,21 +15,11 @@ from physplan.graph.errors import GraphError
 
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`. Installed
 # packages add theirs as entry points of the group `physplan.commands`.
-OWN = (
-    "generate",
-    "report",
-    "plan",
-    "graph",
-    "show",
-    "verify",
-)
+OWN = ("generate", "report", "plan", "graph", "show", "verify")
 OTHER = "From installed packages"
 # Heading -> command -> an example of it; commands that no heading names come under OTHER.
 GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Try it": {
-        "demo": "physplan demo",
-        "sample": "physplan sample ice-tray -o ice.png",
-    },
+    "Try it": {"demo": "physplan demo", "sample": "physplan sample ice-tray -o ice.png"},
     "Make a video": {
         "photo": 'physplan photo car.jpg --prompt "the car drives off to the left"',
         "generate": 'physplan generate --image ice.png --prompt "an ice cube melting in the sun"',

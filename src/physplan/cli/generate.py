@@ -1,4 +1,4 @@
-"""`physplan generate`: from a picture and a sentence to a video."""
+"""Make a video of what happens next in a picture: plan, keyframes, sampling, report."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from physplan import plugins
 from physplan.cli import recipe
+from physplan.cli.parsers import add_command
 from physplan.errors import PhysPlanError
 from physplan.foreign import plain
 from physplan.runs import layout
@@ -44,13 +45,8 @@ FIELDS = {name: f"video.{name}" for name in ("num_frames", "height", "width", "n
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subparsers.add_parser(
-        "generate",
-        help="make a video of what happens next in a picture",
-        description="Make a video of what happens next in a picture: plan, keyframes, sampling, report.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "make a video of what happens next in a picture"
+    parser = add_command(subparsers, "generate", run, about, __doc__, EXAMPLES)
     parser.add_argument("--image", metavar="FILE", required=True, help="the first frame: PNG, JPEG or WebP")
     parser.add_argument("--prompt", metavar="TEXT", help="what happens, in a sentence (or give --plan)")
     parser.add_argument(
@@ -97,7 +93,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     group.add_argument(
         "--device", metavar="NAME", help="cpu, cuda, cuda:1 (default: a GPU where there is one)"
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`physplan graph`: an edit set checked against a state graph, and the graph after it."""
+"""Run the checks grounding, coverage, lineage and consistency; or make the next graph."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from physplan.cli.parsers import add_command
 from physplan.foreign import plain
 
 if TYPE_CHECKING:
@@ -26,13 +27,8 @@ Exit code: 0 accepted, 1 rejected, 2 a file is not what it should be.
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "graph",
-        help="check an edit set against a graph, or apply it",
-        description="Run the checks grounding, coverage, lineage and consistency; or make the next graph.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "check an edit set against a graph, or apply it"
+    parser = add_command(subparsers, "graph", run, about, __doc__, _EXAMPLES)
     parser.add_argument("--graph", required=True, metavar="G.json", help="the state graph before the event")
     parser.add_argument("--edits", required=True, metavar="E.json", help="the edit set to check")
     parser.add_argument("--delta", metavar="D.json", help="the physical delta of the event")
@@ -47,7 +43,6 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--max-nodes", type=int, default=40, metavar="N", help="limit of nodes (default: 40)")
     parser.add_argument("--json", action="store_true", help="print the violations as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the graph after the edits here")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

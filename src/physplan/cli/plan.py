@@ -1,4 +1,4 @@
-"""`physplan plan`: `generate` up to the plan, in a file; and what one does with plans."""
+"""Work out what happens in a picture, as verified edits to a graph of the scene."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from physplan.cli import recipe
+from physplan.cli.parsers import add_command
 from physplan.errors import PhysPlanError
 from physplan.foreign import plain
 
@@ -54,13 +55,8 @@ GONE = {
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subparsers.add_parser(
-        "plan",
-        help="work out what happens in a picture, as a verified plan",
-        description="Work out what happens in a picture, as verified edits to a graph of the scene.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "work out what happens in a picture, as a verified plan"
+    parser = add_command(subparsers, "plan", run, about, __doc__, EXAMPLES)
     parser.add_argument("--image", metavar="FILE", help="the first frame: a PNG, JPEG or WebP file")
     parser.add_argument("--prompt", metavar="TEXT", help="what happens, in a sentence")
     parser.add_argument("--frames", type=int, metavar="N", help="frames of the video (default: the preset's)")
@@ -74,18 +70,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--verbose", action="store_true", help="show what the model was asked and said")
     other = parser.add_argument_group("instead of planning")
-    other.add_argument(
-        "--check",
-        metavar="PLAN",
-        help="verify an edited plan, recompute what follows",
-    )
+    other.add_argument("--check", metavar="PLAN", help="verify an edited plan, recompute what follows")
     recipe.add_arguments(parser)
     model = parser.add_argument_group("the reasoner")
     model.add_argument("--method", metavar="NAME", help="the method whose plan it is (default: the preset's)")
     model.add_argument("--no-instructions", action="store_true", help="leave out the keyframe instructions")
     model.add_argument("--calls", metavar="DIR", help="stored answers and ledger (default: beside the plan)")
     recipe.refuse_options(parser, GONE)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

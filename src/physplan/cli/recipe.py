@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
+from physplan.cli.parsers import add_set
 from physplan.errors import PhysPlanError
 from physplan.settings import DEFAULT_PRESET
 
@@ -17,9 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--config", metavar="FILE", help="a YAML or TOML file; its `preset:` is what it changes"
     )
-    group.add_argument(
-        "--set", action="append", default=[], metavar="FIELD=VALUE", help="any field, such as video.fps=16"
-    )
+    add_set(group)
     group.add_argument("--budget", type=float, metavar="USD", help="make no call that could exceed this")
     group.add_argument(
         "--allow-host", action="append", metavar="HOST", help="a server of base_url that may be sent a key"

@@ -1,9 +1,11 @@
-"""`physplan report`: a run on one page."""
+"""One self-contained HTML page about a run; it opens without a network and prints well."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
+
+from physplan.cli.parsers import add_command
 
 EXAMPLES = """
 examples:
@@ -12,15 +14,9 @@ examples:
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "report",
-        help="one page about a run: plan, keyframes, losses, video, cost",
-        description="One self-contained HTML page about a run; it opens without a network and prints well.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "one page about a run: plan, keyframes, losses, video, cost"
+    parser = add_command(subparsers, "report", run, about, __doc__, EXAMPLES)
     parser.add_argument("run_folder", metavar="DIR", help="the folder of a run")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

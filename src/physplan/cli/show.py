@@ -1,10 +1,13 @@
-"""`physplan show`: a plan as a table, a picture and in motion; what became of a run; how a video was made."""
+"""Show a plan: the objects, what holds what, and what changes at each event. Of a video made with
+PhysPlan: its settings, plan, versions and hashes."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from physplan.cli.parsers import add_command, add_set
 
 if TYPE_CHECKING:
     from physplan.graph import EventChain
@@ -25,14 +28,8 @@ _SUFFIXES = (".svg", ".png", ".html")
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "show",
-        help="show a plan as a table and as a picture, or how a video was made",
-        description="Show a plan: the objects, what holds what, and what changes at each event. Of a video "
-        "made with PhysPlan: its settings, plan, versions and hashes.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "show a plan as a table and as a picture, or how a video was made"
+    parser = add_command(subparsers, "show", run, about, __doc__, _EXAMPLES)
     parser.add_argument(
         "plan", metavar="PLAN_RUN_OR_VIDEO", help="a plan.json, the folder of a run, or a video"
     )
@@ -52,11 +49,8 @@ def add_parser(subparsers: Any) -> None:
         "--image", metavar="FILE", help="its picture, where it is too large to be in the video"
     )
     again.add_argument("--keyframes", metavar="DIR", help="its keyframes, where they were given by hand")
-    again.add_argument(
-        "--set", action="append", default=[], metavar="FIELD=VALUE", help="a field that is otherwise here"
-    )
+    add_set(again, "a field that is otherwise here")
     again.add_argument("--budget", type=float, metavar="USD", help="make no call that could exceed this")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`physplan verify`: does a video, from any source, show what a plan says?"""
+"""Look for every net edit of every event in a video, and for what should not change."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from physplan.cli.parsers import add_command
 from physplan.errors import PhysPlanError
 from physplan.settings import DEFAULT_PRESET
 
@@ -34,13 +35,7 @@ Exit code: 0 it holds, 1 it is doubtful or fails, 2 a file is not what it should
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "verify",
-        help="judge a video by a plan",
-        description="Look for every net edit of every event in a video, and for what should not change.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(subparsers, "verify", run, "judge a video by a plan", __doc__, _EXAMPLES)
     parser.add_argument("video", metavar="VIDEO", help=".mp4, .mkv, .gif, or a folder of PNG frames")
     parser.add_argument("--plan", required=True, metavar="PLAN.json", help="the plan")
     parser.add_argument("--image", required=True, metavar="FILE", help="the picture the video starts from")
@@ -55,7 +50,6 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--budget", type=float, metavar="USD", help="of the judge")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -109,7 +109,8 @@ def coverage(proposal: Proposal) -> Iterator[Fault]:
     targets = {target for edit in proposal.edits for target in edit.targets()}
     for id in listed:
         if id not in targets:
-            yield None, f"{id} is listed in the delta but no edit acts on it; add {_edit_for(proposal, id)}"
+            fix = _announced(proposal, id) or "an edit that expresses its new state"
+            yield None, f"{id} is listed in the delta but no edit acts on it; add {fix}"
     for index, edit in enumerate(proposal.edits):
         if isinstance(edit, (Update, Consume)):
             if edit.o not in scope:
@@ -235,10 +236,6 @@ def _instead_of(proposal: Proposal, id: str) -> str:
     if spawn := _announced(proposal, id):
         return f"add {spawn}"
     return suggest(id[:80], (*proposal.graph.ids, *sorted(proposal.spawned)))
-
-
-def _edit_for(proposal: Proposal, id: str) -> str:
-    return _announced(proposal, id) or "an edit that expresses its new state"
 
 
 def _announced(proposal: Proposal, id: str) -> str | None:

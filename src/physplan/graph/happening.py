@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 from physplan.graph.chain import EventChain
-from physplan.graph.state import StateGraph
 
 ID = re.compile(r"\b([\w-]+)#\d+")
 
 
 def happening(chain: EventChain) -> str:
     """The events' states in order; keyframes without words for the way between them give slides."""
-    names = {node.id: node.category for graph in _graphs(chain) for node in graph.nodes}
+    names = {node.id: node.category for graph in chain.graphs for node in graph.nodes}
 
     def named(text: str) -> str:
         return ID.sub(lambda found: names.get(found[0], found[1]).replace("_", " "), text)
@@ -31,7 +30,3 @@ def words_for_video(prompt: str, chain: EventChain | None, kind: str, more: str 
     told += [happening(chain)] if chain is not None and kind != "user" else []
     told += [more] if more else []
     return ". ".join([*(words.rstrip(" .") for words in told[:-1]), told[-1]])
-
-
-def _graphs(chain: EventChain) -> list[StateGraph]:
-    return [chain.graph, *(event.graph for event in chain.events)]

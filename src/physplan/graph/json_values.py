@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from physplan.graph.errors import GraphError, LimitError, ParseError
 from physplan.graph.text import describe, shorten, text_problem
@@ -144,3 +146,54 @@ def read_integer(value: object, at: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ParseError(at, f"must be a whole number, not {describe(value)}")
     return value
+
+
+@cache
+def _fields_of(kind: type) -> list[tuple[str, Any, bool]]:
+    """Name and type of a dataclass's fields, and whether they must be given."""
+    hints = get_type_hints(kind)
+    return [
+        (f.name, hints[f.name], f.default is MISSING and f.default_factory is MISSING) for f in fields(kind)
+    ]
+
+
+def read_as(kind: Any, value: object, at: str, *, most: int = 100_000) -> Any:
+    """A JSON value of this type: str, int, float, bool, a Literal, `tuple[X, ...]`, `Mapping[str, X]`,
+    X | None, or a dataclass of such. What a dataclass lacks may be there: a later version may write more."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if is_dataclass(kind):
+        make: Any = kind
+        return make(**_read_fields(make, read_object(value, at), at, most))
+    if origin is Literal:
+        if value not in inner:
+            raise ParseError(at, f"must be one of {', '.join(map(str, inner))}")
+        return value
+    if origin is tuple:
+        entries = enumerate(read_list(value, at, most))
+        return tuple(read_as(inner[0], entry, f"{at}[{i}]", most=most) for i, entry in entries)
+    if origin in (Mapping, dict):
+        named = read_object(value, at).items()
+        return {name: read_as(inner[1], entry, f"{at}.{name}", most=most) for name, entry in named}
+    if origin is UnionType:
+        return read_as(next(one for one in inner if one is not NoneType), value, at, most=most)
+    if kind is Any:
+        return value
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise ParseError(at, "must be true or false")
+        return value
+    readers: dict[Any, Callable[[object, str], Any]]
+    readers = {str: read_string, int: read_integer, float: read_number}
+    return readers[kind](value, at)
+
+
+def _read_fields(kind: type, given: dict[str, Any], at: str, most: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, hint, needed in _fields_of(kind):
+        if name in given:
+            found[name] = read_as(hint, given[name], f"{at}.{name}", most=most)
+        elif needed and NoneType not in get_args(hint):
+            raise ParseError(at, f"lacks the field {name!r}")
+        elif needed:
+            found[name] = None
+    return found

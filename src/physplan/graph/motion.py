@@ -62,7 +62,9 @@ _SCALE = Parameter(means="its size after it, as a share of the size before", low
 _SPEED = "share of the mean speed that it {} with"
 
 
-def _law(name: str, formula: str, *, moves: bool, offered: bool = True, **parameters: Parameter) -> Law:
+def _law(
+    name: str, formula: str, *, moves: bool = True, offered: bool = True, **parameters: Parameter
+) -> Law:
     own = {**parameters, "to": _TO, **_SHIFT} if moves else parameters
     known = MappingProxyType({**own, **_TIMES})
     return Law(name=name, formula=formula, moves=moves, offered=offered, parameters=known)
@@ -74,56 +76,44 @@ def _number(means: str, low: float, high: float, default: float) -> Parameter:
 
 _LAWS = (
     Law(name="rest", formula="place fixed, look by u", moves=False, parameters=MappingProxyType(_TIMES)),
-    _law("linear", "p = u", moves=True),
-    _law(
-        "accelerating",
-        "p = s u + (1 - s) u^2: a fall",
-        moves=True,
-        speed=_number(_SPEED.format("starts"), 0, 1, 0.0),
-    ),
+    _law("linear", "p = u"),
+    _law("accelerating", "p = s u + (1 - s) u^2: a fall", speed=_number(_SPEED.format("starts"), 0, 1, 0.0)),
     _law(
         "decelerating",
         "p = s u + (1 - s) (2u - u^2): friction",
-        moves=True,
         speed=_number(_SPEED.format("ends"), 0, 1, 0.0),
     ),
     _law(
         "projectile",
         "x = x0 + (x1 - x0) u; y = y0 - v t + g t^2 / 2 with the apex `rise` above the start",
-        moves=True,
         rise=_number("height of the apex above the start, in heights of the frame", 0, 1, 0.0),
         level=_number("share of the time in which it moves level before it flies", 0, 0.95, 0.0),
     ),
     _law(
         "swing",
         "about what it is attached to, p = (1 - cos(pi (2n + 1) u)) / 2",
-        moves=True,
         returns=_number("how often it swings back, n", 0, 10, 0.0),
     ),
     _law(
         "roll",
         "p = u, or slowing down; turned by the way over the radius",
-        moves=True,
         slowing=_number("0 for an even speed, 1 for coming to rest", 0, 1, 0.0),
     ),
     _law(
         "tip",
         "turned about its lower edge by `angle` p, p = s u + (1 - s) u^2",
-        moves=True,
         angle=_number("degrees, clockwise", -180, 180, 90.0),
         speed=_number(_SPEED.format("starts"), 0, 1, 0.0),
     ),
     _law(
         "spin",
         "p = u along the straight way, turned about its middle by `angle` p",
-        moves=True,
         offered=False,
         angle=_number("degrees, clockwise", -3600, 3600, 360.0),
     ),
     _law(
         "bounce",
         "falls to its end by `drop`, then hops there, each hop `spring` times as high as the one before",
-        moves=True,
         offered=False,
         spring=_number("height of a hop over the height before it", 0, 0.95, 0.4),
         hops=_number("how many hops", 0, 12, 3.0),
@@ -131,7 +121,6 @@ _LAWS = (
     _law(
         "flutter",
         "p = u down the way, to and fro across it by `sway` sin(2 pi n u), turned along",
-        moves=True,
         offered=False,
         sway=_number("how far to either side, in heights of the frame", 0, 1, 0.06),
         times=_number("how often to and fro, n", 0, 20, 2.0),
@@ -139,7 +128,6 @@ _LAWS = (
     _law(
         "trajectory",
         "place and angle as sampled: start + path(u); between samples on a straight line",
-        moves=True,
         offered=False,
         path=Parameter(
             means="samples [time from 0 to 1, right, down (heights of the frame), degrees clockwise]",

@@ -92,7 +92,7 @@ TERMS: dict[str, MeasuredTerm] = {
     Term.POSITION.value: MeasuredTerm(value=paper.position),
     Term.DEPTH.value: MeasuredTerm(value=paper.depth, all_objects=True),
 }
-OURS = dict(TERMS)
+OURS = dict(TERMS)  # what `losses.own_terms` compares with
 
 
 def term_named(name: str) -> MeasuredTerm:

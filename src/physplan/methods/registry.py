@@ -28,10 +28,10 @@ def find(name: str, default: str = DEFAULT) -> Method:
     """A method by name. An ablation alone, such as `no_depth`, is one of the `default` method."""
     if name in ablation_names():
         own = default.partition(".")[0]
-        name = f"{own if own in METHODS and _load(own).ablatable else DEFAULT}.{name}"
+        name = f"{own if own in METHODS and METHODS.load(own).ablatable else DEFAULT}.{name}"
     whole, dot, ablation = name.partition(".")
     if whole in METHODS:
-        method = _load(whole)
+        method: Method = METHODS.load(whole)
         if not dot:
             return method
         if method.ablatable and ablation in ablation_names():
@@ -41,10 +41,7 @@ def find(name: str, default: str = DEFAULT) -> Method:
 
 def names() -> list[str]:
     """Methods, then their ablations as `method.ablation`."""
-    ablated = [f"{name}.{one}" for name in METHODS if _load(name).ablatable for one in ablation_names()]
+    ablated = [
+        f"{name}.{one}" for name in METHODS if METHODS.load(name).ablatable for one in ablation_names()
+    ]
     return [*METHODS, *ablated]
-
-
-def _load(name: str) -> Method:
-    method: Method = METHODS.load(name)
-    return method

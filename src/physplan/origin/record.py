@@ -126,20 +126,16 @@ def read_origin(path: str | os.PathLike[str]) -> Origin:
         raise OriginError(
             f"What {os.fspath(path)} says of itself is not UTF-8 text: it was damaged or changed on the way."
         )
-    return origin_from(text, path)
+    try:
+        return Origin.from_text(text)
+    except GraphError as error:
+        raise OriginError(f"What {os.fspath(path)} says of itself cannot be used ({error}).") from None
 
 
 def digital_source_type(path: str | os.PathLike[str]) -> str | None:
     """IPTC's word for how it came about, as the file gives it."""
     said = read_tags(path).get(DIGITAL_SOURCE_TYPE.lower())
     return None if said is None else said[:200].rsplit("/", 1)[-1]
-
-
-def origin_from(text: str, path: str | os.PathLike[str]) -> Origin:
-    try:
-        return Origin.from_text(text)
-    except GraphError as error:
-        raise OriginError(f"What {os.fspath(path)} says of itself cannot be used ({error}).") from None
 
 
 def png_of(image: Image) -> bytes:

@@ -38,9 +38,6 @@ def look(graph: StateGraph, image: Tensor, *, segmenter: Segmenter, depth: Depth
     for instance in segmenter.segment(image, tuple(spelling.values())):
         if instance.mask.any():
             found[instance.category.casefold()].append(instance.mask.cpu())
-    instances = {category: tuple(sorted(masks, key=_leftmost)) for category, masks in found.items()}
+    leftmost = lambda mask: int(torch.nonzero(mask.any(0))[0])  # noqa: E731
+    instances = {category: tuple(sorted(masks, key=leftmost)) for category, masks in found.items()}
     return Sighting(image=image.cpu(), instances=instances, depth=nearness)
-
-
-def _leftmost(mask: Tensor) -> int:
-    return int(torch.nonzero(mask.any(0))[0])

@@ -20,11 +20,4 @@ else:
         },
     )
 
-__all__ = [
-    "Config",
-    "Cost",
-    "PhysPlan",
-    "Result",
-    "RunEvent",
-    "load_config",
-]
+__all__ = ["Config", "Cost", "PhysPlan", "Result", "RunEvent", "load_config"]

@@ -55,11 +55,6 @@ def load_config(source: Source, overrides: Mapping[str, Any] | None = None) -> C
     return override_all(config, overrides) if overrides else config
 
 
-def override(config: Config, name: str, value: Any) -> Config:
-    """The config with one field, such as "video.num_frames", changed."""
-    return override_all(config, {name: value})
-
-
 def override_all(config: Config, changes: Mapping[str, Any]) -> Config:
     """The config with fields such as "video.num_frames" changed, all at once: their order does not matter."""
     nested: dict[str, Any] = {}

@@ -21,9 +21,7 @@ def with_defaults(config: Config) -> Config:
     if device == "auto":
         device = "cuda" if machine.gpus() else "cpu"
     complete = replace(
-        config,
-        video=replace(config.video, **missing),
-        runtime=replace(config.runtime, device=device),
+        config, video=replace(config.video, **missing), runtime=replace(config.runtime, device=device)
     )
     # Read like a file, so that what was put together in Python is checked as well.
     return read(Config, to_plain(complete), base=complete, at="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, Protocol
+from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,17 +27,11 @@ class RunEvent:
 OnEvent = Callable[[RunEvent], None]
 
 
-class Tell(Protocol):
-    """How a stage says what it is doing."""
-
-    def __call__(
-        self, message: str, *, done: float = 0.0, total: float = 0.0, remaining: float | None = None
-    ) -> None: ...
+# How a stage says what it is doing: a message, and by name the event's done, total and remaining.
+Tell = Callable[..., None]
 
 
-def say_nothing(
-    message: str, *, done: float = 0.0, total: float = 0.0, remaining: float | None = None
-) -> None:
+def say_nothing(message: str, **progress: float | None) -> None:
     """A stage without a callback."""
 
 

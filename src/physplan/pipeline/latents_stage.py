@@ -89,12 +89,7 @@ class _Sampling:
             start = sketch_start(model, conditioning, request.sketch, clocks)
             conditioning = led_by_plan(model, conditioning)
         latents = sample(
-            model,
-            conditioning,
-            on_step,
-            generator=self.generator,
-            checkpoint=request.checkpoint,
-            start=start,
+            model, conditioning, on_step, generator=self.generator, checkpoint=request.checkpoint, start=start
         )
         losses = {"ended": "finished", "skipped": {}, "repeats": 0, "planned_repeats": 0, "steps": []}
         return Sampled(latents=latents, layout=self.conditioning.layout, losses=losses)

@@ -210,13 +210,12 @@ class PhysPlan:
         """A video with each seed, in `output_dir`/seedN; plan and keyframes are made once."""
         if not seeds:
             raise PhysPlanError("There are no seeds: give at least one, such as [0, 1, 2].")
-        made: list[Result] = []
         with _folder(output_dir) as parent:
-            folders = [parent / f"seed{seed}" for seed in seeds]
-            for seed, folder in zip(seeds, folders, strict=True):
-                made.append(
-                    self.generate(image, prompt, seed=seed, output_dir=folder, reuse=folders[0], **given)
-                )
+            first = parent / f"seed{seeds[0]}"
+            made = [
+                self.generate(image, prompt, seed=one, output_dir=parent / f"seed{one}", reuse=first, **given)
+                for one in seeds
+            ]
         return made if output_dir is not None else [replace(one, folder=None) for one in made]
 
     def forecast(

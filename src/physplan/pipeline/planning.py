@@ -54,19 +54,11 @@ def make_plan(
 def within(chain: EventChain, share: float) -> EventChain:
     """The same events in the first `share` of the video: no anchor lies after it."""
     shares = rescale([event.delta.fraction for event in chain.events])
-    deltas = [
-        replace(event.delta, fraction=share * own) for event, own in zip(chain.events, shares, strict=True)
-    ]
-    return chain.build(
-        prompt=chain.prompt,
-        num_frames=chain.num_frames,
-        graph=chain.graph,
-        deltas=deltas,
-        edits=[event.edits for event in chain.events],
-        provenance=chain.provenance,
-        instructions=[event.instruction for event in chain.events],
-        motions=[event.motion for event in chain.events],
+    events = (
+        replace(event, delta=replace(event.delta, fraction=share * own))
+        for event, own in zip(chain.events, shares, strict=True)
     )
+    return replace(chain, events=tuple(events)).rebuilt()
 
 
 def renew_plan(

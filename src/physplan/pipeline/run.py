@@ -8,6 +8,7 @@ import platform
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -92,17 +93,8 @@ class Run:
 
     def tell(self, stage: str) -> Tell:
         """How this stage says what it is doing."""
-
-        def tell(
-            message: str, *, done: float = 0.0, total: float = 0.0, remaining: float | None = None
-        ) -> None:
-            self.on_event(
-                RunEvent(
-                    stage=stage, kind="progress", message=message, done=done, total=total, remaining=remaining
-                )
-            )
-
-        return tell
+        event = partial(RunEvent, stage=stage, kind="progress")
+        return lambda message, **progress: self.on_event(event(message=message, **progress))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -276,8 +268,7 @@ def begin(run: Run, *, redo: bool) -> None:
     named = recorded_identity(run)
     kept = named if named is not None and before == now else now  # a record of 0.1 keys its own stages
     write_json(
-        folder / layout.RUN,
-        {"inputs": to_plain(run.inputs), "identity": kept, "versions": versions()},
+        folder / layout.RUN, {"inputs": to_plain(run.inputs), "identity": kept, "versions": versions()}
     )
     for name, image in ((layout.INPUT, run.picture.image), (layout.FRAME, run.frame)):
         with atomic_path(folder / name) as temporary:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from physplan.pipeline.backends import Backends
     from physplan.pipeline.config import Config
     from physplan.sketch import Sketch
+    from physplan.video.sheets import Frames
 
 SUFFIXES = (".mp4", ".mkv", ".png")
 
@@ -57,14 +58,25 @@ def save_sketch(
     fps: float,
 ) -> None:
     from physplan.video.files import write_video
-    from physplan.video.sheets import Frames, contact_sheet
 
     if path.suffix.lower() != ".png":
         write_video(path, sketch.frames, fps=fps, metadata={"prompt": chain.prompt, "method": "storyboard"})
         return
-    states: list[Image.Image | None] = [None] * chain.num_frames
+    write_strip(path, [("sketch", sketch.frames)], chain, frame, keyframes)
+
+
+def write_strip(
+    path: Path,
+    films: Sequence[tuple[str, Frames]],
+    chain: EventChain,
+    frame: Image.Image,
+    keyframes: Sequence[Image.Image],
+) -> None:
+    """Films of one length under the keyframes."""
+    from physplan.video.sheets import contact_sheet
+
+    states: list[Image.Image | None] = [None] * len(films[0][1])
     states[0] = frame
     for anchor, image in zip(chain.anchors, keyframes, strict=True):
         states[anchor] = image
-    rows: list[tuple[str, Frames]] = [("keyframes", states), ("sketch", sketch.frames)]
-    contact_sheet(rows, path, marked=chain.anchors, title=chain.prompt)
+    contact_sheet([("keyframes", states), *films], path, marked=chain.anchors, title=chain.prompt)

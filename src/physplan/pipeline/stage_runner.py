@@ -31,6 +31,7 @@ from physplan.pipeline.latents_stage import SamplingRequest, make_latents
 from physplan.pipeline.origins import origin_of, write_told
 from physplan.pipeline.planning import make_plan, renew_plan
 from physplan.pipeline.run import Run, recorded_identity
+from physplan.pipeline.sketches import write_strip
 from physplan.pipeline.stage_keys import digest, former_keys, stage_key
 from physplan.pipeline.words import words_of
 from physplan.reasoning import PlanRecord, Step
@@ -99,11 +100,8 @@ def do_stage(run: Run, stage: Stage, memory: InMemory) -> None:
     started, peak = time.monotonic(), PeakMemory(run.config.runtime.device)
     try:
         files, notes = stage.make(run, memory)
-    except (PhysPlanError, GraphError) as error:
-        folder.log(f"{stage.name}: {error}")
-        raise
-    except KeyboardInterrupt:
-        folder.log(f"{stage.name}: stopped")
+    except (PhysPlanError, GraphError, KeyboardInterrupt) as error:
+        folder.log(f"{stage.name}: {str(error) or 'stopped'}")
         raise
     run.backends.release(*stage.last_use_of)
     if stage.exchanges:
@@ -379,15 +377,10 @@ def _as_given(run: Run, frames: Tensor) -> Tensor:
 
 def _write_strip(run: Run, path: Path, *rows: tuple[str, Frames]) -> None:
     """Films of one length under the keyframes, where there are any."""
-    anchors: tuple[int, ...] = ()
     if run.method.follows_plan:
-        anchors = load_plan(run).anchors
-        states: list[Image.Image | None] = [None] * len(rows[0][1])
-        states[0] = run.frame
-        for anchor, image in zip(anchors, load_keyframes(run), strict=True):
-            states[anchor] = image
-        rows = (("keyframes", states), *rows)
-    contact_sheet(rows, path, marked=anchors, title=run.inputs.prompt)
+        write_strip(path, rows, load_plan(run), run.frame, load_keyframes(run))
+    else:
+        contact_sheet(rows, path, title=run.inputs.prompt)
 
 
 def _verdict(run: Run, memory: InMemory) -> Made:

@@ -71,8 +71,7 @@ def make_keyframes(
     first = look(chain.graph, to_tensor(frame), **models)
     if given is not None:
         return Drawn(
-            first=first,
-            keyframes=judge_keyframes(chain, given, first=first, settings=wanted.check, **models),
+            first=first, keyframes=judge_keyframes(chain, given, first=first, settings=wanted.check, **models)
         )
     keyframes = render_keyframes(
         chain,

@@ -14,17 +14,6 @@ from physplan.reasoning.record import PlanRecord, Step
 from physplan.reasoning.registry import make_reasoner
 
 __all__ = [
-    "BadAnswer",
-    "Feedback",
-    "KeyframeTask",
-    "PlanRecord",
-    "PlanSettings",
-    "PlanningFailed",
-    "Reasoner",
-    "Revision",
-    "Scene",
-    "Step",
-    "Translation",
-    "make_reasoner",
-    "plan",
-]
+    "BadAnswer", "Feedback", "KeyframeTask", "PlanRecord", "PlanSettings", "PlanningFailed", "Reasoner",
+    "Revision", "Scene", "Step", "Translation", "make_reasoner", "plan",
+]  # fmt: skip

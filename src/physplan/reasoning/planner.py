@@ -35,14 +35,7 @@ from physplan.graph.instructions import RULES
 from physplan.graph.motion import motions_to_json
 from physplan.reasoning.instructing import Instructor, keyframe_tasks, problems_of
 from physplan.reasoning.picture import Picture
-from physplan.reasoning.protocol import (
-    BadAnswer,
-    Feedback,
-    Reasoner,
-    Revision,
-    Scene,
-    Translation,
-)
+from physplan.reasoning.protocol import BadAnswer, Feedback, Reasoner, Revision, Scene, Translation
 from physplan.reasoning.record import Attempt, PlanRecord, Stage, Step
 from physplan.reasoning.rules import delta_problems
 

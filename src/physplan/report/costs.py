@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from shlex import quote
 
 from physplan.calls.ledger import Ledger, total
 from physplan.foreign import inside
-from physplan.report.escaping import escape
+from physplan.report.escaping import escape, table
 from physplan.report.files import RunFiles
 from physplan.runs import layout
 
@@ -32,29 +31,12 @@ def cost_section(run: RunFiles) -> str:
     rows.append(
         ("all", f"{seconds:.1f} s", "", everything.calls or "", f"{everything.usd:.4f}" if entries else "0")
     )
-    unpriced = (
-        f'<p class="caption">{everything.unpriced} calls have no known price.</p>'
-        if everything.unpriced
-        else ""
-    )
-    cut_off = (
-        f'<p class="caption">{everything.cut_off} calls were cut off, and count at their worst case.</p>'
-        if everything.cut_off
-        else ""
-    )
-    return _table(("stage", "time", "memory", "calls", "USD"), rows) + unpriced + cut_off
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    number = "class='number'"
-    titles = "".join(f"<th {number if i else ''}>{name}</th>" for i, name in enumerate(head))
-    lines = "".join(
-        "<tr>"
-        + "".join(f"<td {number if i else ''}>{escape(str(c))}</td>" for i, c in enumerate(row))
-        + "</tr>"
-        for row in rows
-    )
-    return f"<div class='wide'><table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table></div>"
+    notes = {
+        f"{everything.unpriced} calls have no known price.": everything.unpriced,
+        f"{everything.cut_off} calls were cut off, and count at their worst case.": everything.cut_off,
+    }
+    said = "".join(f'<p class="caption">{note}</p>' for note, count in notes.items() if count)
+    return table(("stage", "time", "memory", "calls", "USD"), rows, numbers=range(1, 5)) + said
 
 
 def again_section(run: RunFiles) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from physplan.foreign import plain
-from physplan.report.escaping import escape
+from physplan.report.escaping import escape, table
 from physplan.report.files import RunFiles
 from physplan.verify.by_judge import agreement_with
 from physplan.verify.verdict import NotChecked
@@ -14,17 +13,18 @@ COLOURS = {"yes": "fine", "no": "bad", "unclear": "unsure"}
 def judge_section(run: RunFiles) -> str:
     if (judged := run.judgement) is None:
         return ""
-    rows = "".join(
-        f"<tr><td>{'the rest' if one.question.event is None else f'event {one.question.event}'}</td>"
-        f"<td>{escape(plain(one.question.text()))}</td>"
-        f'<td><span class="{COLOURS[one.answer]}">{one.answer}</span></td>'
-        f"<td>{escape(plain(one.reason))}</td></tr>"
+    rows = [
+        (
+            "the rest" if one.question.event is None else f"event {one.question.event}",
+            escape(one.question.text()),
+            f'<span class="{COLOURS[one.answer]}">{one.answer}</span>',
+            escape(one.reason),
+        )
         for one in judged.answers
-    )
+    ]
     return (
-        f'<p class="lead">{escape(plain(judged.judge))} was asked every edit and every object that should '
-        f"stay. {_agreement(run)}</p><div class='wide'><table><thead><tr><th></th><th>asked</th>"
-        f"<th>answer</th><th>reason</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        f'<p class="lead">{escape(judged.judge)} was asked every edit and every object that should '
+        f"stay. {_agreement(run)}</p>{table(('', 'asked', 'answer', 'reason'), rows)}"
     )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from physplan.report.escaping import escape
+from physplan.report.escaping import escape, table
 from physplan.report.files import RunFiles
 from physplan.runs import layout
-from physplan.runs.records import Attempt
 from physplan.verify.limits import Limits
 from physplan.verify.verdict import NotChecked
 from physplan.verify.words import edit_in_words
@@ -29,30 +28,34 @@ def verdict_box(run: RunFiles) -> str:
 def verdict_section(run: RunFiles) -> str:
     if not run.has("video") or isinstance(found := run.verdict, NotChecked):
         return ""
-    rows = "".join(
-        _row(
+    rows = [
+        (
             f"event {event.event}",
-            edit_in_words(edit.edit),
-            edit.verdict,
+            escape(edit_in_words(edit.edit)),
+            _marked(edit.verdict),
             "not seen" if edit.value is None else f"{edit.value:.2f}",
             edit.frame,
         )
         for event in found.events
         for edit in event.edits
-    )
-    rows += "".join(
-        _row("the rest", f"{one.object} stays as it was", _kept(one.kept), f"{one.change:.3f}", one.frame)
+    ]
+    rows += [
+        (
+            "the rest",
+            escape(f"{one.object} stays as it was"),
+            _marked("holds" if one.kept else "fails"),
+            f"{one.change:.3f}",
+            one.frame,
+        )
         for one in found.bystanders
-    )
+    ]
     how = "the keyframes" if found.compared_with == "keyframes" else "the plan, by sight alone"
     motion = ", ".join(f"{escape(name)} {value:.2g}" for name, value in found.motion.items())
     return (
         f'<p class="lead">Every edit was looked for in the video and held against {how}: 1 is as planned, 0 '
         "is not there. What should stay is given by how much of its brightness changed. The score is "
         f"{found.score:.2f}: from {LIMITS.holds:g} the video holds, below {LIMITS.fails:g} it fails.</p>"
-        "<div class='wide'><table><thead><tr><th></th><th>edit</th><th>found</th>"
-        "<th class='number'>value</th><th class='number'>at frame</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>"
+        f"{table(('', 'edit', 'found', 'value', 'at frame'), rows, numbers=(3, 4))}"
         f'<p class="caption">Smoothness, which is no part of the verdict: {motion}.</p>'
     )
 
@@ -61,15 +64,18 @@ def attempts_section(run: RunFiles) -> str:
     """What each changed, with its verdict; the pages of the attempts lie in the run's folder."""
     if not run.attempts:
         return ""
-    rows = "".join(
-        f"<tr><td>{_told(one)}{' (kept)' if one.chosen else ''}</td>"
-        f"<td>{_marked(one.verdict)}</td>"
-        f"<td class='number'>{'' if one.score is None else f'{one.score:.2f}'}"
-        f"{'' if one.preference is None else f' (chosen by {one.preference:.3f})'}</td>"
-        f"<td class='number'>{one.seconds:.1f} s</td>"
-        f'<td><a href="{layout.attempt(one.name)}/{layout.REPORT}">its report</a></td></tr>'
+    rows = [
+        (
+            ("; ".join(escape(f"{it.what} ({it.why})") for it in one.changed) or f"seed {one.seed}")
+            + (" (kept)" if one.chosen else ""),
+            _marked(one.verdict),
+            ("" if one.score is None else f"{one.score:.2f}")
+            + ("" if one.preference is None else f" (chosen by {one.preference:.3f})"),
+            f"{one.seconds:.1f} s",
+            f'<a href="{layout.attempt(one.name)}/{layout.REPORT}">its report</a>',
+        )
         for one in run.attempts
-    )
+    ]
     if any(one.preference is not None for one in run.attempts) or run.about.method == "best_of_n":
         rule = "All were made; the one that best_of_n.by prefers is kept."
     else:
@@ -79,26 +85,10 @@ def attempts_section(run: RunFiles) -> str:
         )
     return (
         f'<p class="lead">{rule} Plan and keyframes are the same where nothing else is said.</p>'
-        "<div class='wide'><table><thead><tr><th>attempt</th><th>verdict</th><th class='number'>score</th>"
-        f"<th class='number'>time</th><th></th></tr></thead><tbody>{rows}</tbody></table></div>"
+        f"{table(('attempt', 'verdict', 'score', 'time', ''), rows, numbers=(2, 3))}"
     )
-
-
-def _told(one: Attempt) -> str:
-    return "; ".join(escape(f"{it.what} ({it.why})") for it in one.changed) or f"seed {one.seed}"
 
 
 def _marked(verdict: str) -> str:
     known = verdict if verdict in BOXES else "plain"
     return f'<span class="{known}">{escape(verdict)}</span>'
-
-
-def _kept(kept: bool) -> str:
-    return "holds" if kept else "fails"
-
-
-def _row(where: str, what: str, verdict: str, value: str, frame: int) -> str:
-    return (
-        f"<tr><td>{where}</td><td>{escape(what)}</td><td>{_marked(verdict)}</td>"
-        f"<td class='number'>{value}</td><td class='number'>{frame}</td></tr>"
-    )

@@ -11,7 +11,7 @@ from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
 from physplan.report.judge import judge_section
 from physplan.report.judgement import attempts_section, verdict_box, verdict_section
-from physplan.report.pictures import embed, embed_bytes
+from physplan.report.pictures import embed_bytes, film, still
 from physplan.report.steering import regions_section, repeats_words, terms_section
 from physplan.report.story import keyframes_section, picture_section, plan_section
 from physplan.runs import RunFolder, layout
@@ -108,39 +108,26 @@ def _sketch(run: RunFiles) -> str:
     """As long as the video and started with it, so that both play in step."""
     if not run.has("sketch") or not (run.folder / layout.SKETCH).exists():
         return ""
-    film = embed_bytes(run.content(layout.SKETCH), "video/mp4")
-    return (
-        f'<figure><video src="{film}" aria-label="the plan in motion" autoplay loop muted controls '
-        "playsinline></video><figcaption>The plan in motion: a sketch from the first frame "
-        "and the keyframes, before any video model ran</figcaption></figure>"
+    caption = (
+        "The plan in motion: a sketch from the first frame and the keyframes, before any video model ran"
     )
+    return film(run.content(layout.SKETCH), "the plan in motion", caption)
 
 
 def _base(run: RunFiles) -> str:
     """With its own verdict: it was checked as the video beside it was."""
     if run.base is None:
         return ""
-    film = embed_bytes(run.base.content(layout.VIDEO), "video/mp4")
-    return (
-        f'<figure><video src="{film}" aria-label="the video model alone" autoplay loop muted controls '
-        "playsinline></video><figcaption>The video model alone, with the same seed: "
-        f"{escape(run.base.verdict.verdict)}</figcaption></figure>"
-    )
+    caption = f"The video model alone, with the same seed: {escape(run.base.verdict.verdict)}"
+    return film(run.base.content(layout.VIDEO), "the video model alone", caption)
 
 
 def _result(run: RunFiles) -> str:
-    first = embed(run.picture(layout.FRAME))
-    given = (
-        f'<figure><img src="{first}" alt="the first frame"><figcaption>The first frame</figcaption></figure>'
-    )
+    given = still(run.picture(layout.FRAME), "the first frame", "The first frame")
     if not run.has("video"):
         return f'<div class="pair">{given}{_sketch(run)}</div>'
-    video = embed_bytes(run.content(layout.VIDEO), "video/mp4")
     words = escape(f"the video: {run.about.prompt}")
-    made = (
-        f'<figure><video src="{video}" aria-label="{words}" autoplay loop muted controls playsinline></video>'
-        "<figcaption>The video made from it</figcaption></figure>"
-    )
+    made = film(run.content(layout.VIDEO), words, "The video made from it")
     beside = f'<div class="pair">{given}{_sketch(run)}{_base(run)}{made}</div>'
     strip = embed_bytes(run.content(layout.STRIP), "image/png")
     under = "Frames of the video."

@@ -35,6 +35,18 @@ def embed_bytes(content: bytes, kind: str) -> str:
     return f"data:{kind};base64," + base64.b64encode(content).decode()
 
 
+def still(image: Image.Image, alt: str, caption: str) -> str:
+    return f'<figure><img src="{embed(image)}" alt="{alt}"><figcaption>{caption}</figcaption></figure>'
+
+
+def film(content: bytes, label: str, caption: str) -> str:
+    """An mp4 that plays by itself, without sound."""
+    return (
+        f'<figure><video src="{embed_bytes(content, "video/mp4")}" aria-label="{label}" autoplay loop muted '
+        f"controls playsinline></video><figcaption>{caption}</figcaption></figure>"
+    )
+
+
 def graph_over_picture(chain: EventChain, first: KeyframeEvidence, width: float = 540.0) -> str:
     """G_0 where its objects are: a name on each, a line per relation; what was not found stands below."""
     height = width * first.image.shape[1] / first.image.shape[2]

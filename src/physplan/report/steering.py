@@ -7,7 +7,7 @@ from collections import Counter
 from physplan.report.escaping import escape
 from physplan.report.files import RunFiles
 from physplan.report.losses import loss_chart
-from physplan.report.pictures import embed, region_over
+from physplan.report.pictures import region_over, still
 from physplan.runs import layout
 
 KEEP = "keep"  # the term of what no edit names
@@ -75,11 +75,8 @@ def regions_section(run: RunFiles) -> str:
         if number > len(run.chain.events):
             continue
         picture = run.picture(layout.keyframe(number))
-        figures.append(
-            f'<figure><img src="{embed(region_over(picture, region))}" '
-            f'alt="where the video may be changed: {escape(label)}">'
-            f"<figcaption>{escape(label)}</figcaption></figure>"
-        )
+        label = escape(label)
+        figures.append(still(region_over(picture, region), f"where the video may be changed: {label}", label))
     return (
         '<p class="lead">In the layout stage a term changes the video only here (in colour), over its '
         f'keyframe; elsewhere its pull is weak.</p><div class="thumbs">{"".join(figures)}</div>'

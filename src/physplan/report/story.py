@@ -11,9 +11,9 @@ from physplan.errors import PhysPlanError
 from physplan.graph import Event, EventChain
 from physplan.perception.preview import overlay
 from physplan.pictures import to_picture
-from physplan.report.escaping import escape
+from physplan.report.escaping import escape, table
 from physplan.report.files import RunFiles
-from physplan.report.pictures import embed, graph_over_picture
+from physplan.report.pictures import graph_over_picture, still
 from physplan.runs import layout
 from physplan.runs.records import KeyframeRecord
 
@@ -22,27 +22,24 @@ def picture_section(run: RunFiles) -> str:
     if run.chain is None or run.evidence is None:
         return ""
     first = run.evidence.first
-    masks = embed(overlay(first))
+    masks = still(overlay(first), "the objects' masks in the first frame", "The objects' masks")
     return (
         '<p class="lead">The state graph of the first frame: its objects where they were found, and what '
         "holds between them.</p>"
         f'<div class="pair"><figure>{graph_over_picture(run.chain, first)}<figcaption>Objects and relations'
-        f'</figcaption></figure><figure><img src="{masks}" alt="the objects\' masks in the first frame">'
-        "<figcaption>The objects' masks"
-        "</figcaption></figure></div>"
+        f"</figcaption></figure>{masks}</div>"
     )
 
 
 def plan_section(run: RunFiles) -> str:
     if run.chain is None:
         return ""
-    rows = "".join(_event(number, event) for number, event in enumerate(run.chain.events, 1))
+    rows = [_event(number, event) for number, event in enumerate(run.chain.events, 1)]
+    head = ("event", "what changes, and the rule", "edits", "at frame")
     return (
         '<p class="lead">Each event says what changes and by which rule; its edits change the graph, and '
         "passed the four checks. Time runs from left to right.</p>"
-        f'<div class="scroll">{_drawn(run.chain)}</div>'
-        "<div class='wide'><table><thead><tr><th>event</th><th>what changes, and the rule</th>"
-        f"<th>edits</th><th class='number'>at frame</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        f'<div class="scroll">{_drawn(run.chain)}</div>{table(head, rows, numbers=(3,))}'
     )
 
 
@@ -53,15 +50,14 @@ def _drawn(chain: EventChain) -> str:
         return f"<p>{escape(str(error))}</p>"
 
 
-def _event(number: int, event: Event) -> str:
+def _event(number: int, event: Event) -> tuple[object, ...]:
     states = "".join(
         f"<div><b>{escape(s.object)}</b>: {escape(s.state)}<br>"
         f"<span class='rule'>{escape(s.rule)}</span></div>"
         for s in event.delta.states
     )
     edits = "".join(f"<li>{escape(edit_words(edit))}</li>" for edit in event.edits)
-    at = f"<td class='number'>{event.anchor}</td>"
-    return f"<tr><td>{number}</td><td>{states}</td><td><ul>{edits}</ul></td>{at}</tr>"
+    return number, states, f"<ul>{edits}</ul>", event.anchor
 
 
 def keyframes_section(run: RunFiles) -> str:
@@ -84,11 +80,7 @@ def _keyframe(run: RunFiles, entry: KeyframeRecord, event: Event) -> str:
         pictures.append(("its masks", overlay(run.evidence.keyframes[number - 1])))
     if run.frames is not None:
         pictures.append((f"the video at frame {event.anchor}", to_picture(run.frames[event.anchor])))
-    row = "".join(
-        f'<figure><img src="{embed(image)}" alt="state {number}: {name}">'
-        f"<figcaption>{name}</figcaption></figure>"
-        for name, image in pictures
-    )
+    row = "".join(still(image, f"state {number}: {name}", name) for name, image in pictures)
     problems = "; ".join(entry.problems)
     verdict = (
         f'<span class="off">{escape(problems)}</span>'

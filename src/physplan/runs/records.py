@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from physplan.errors import PhysPlanError
 from physplan.files import write_json
 from physplan.foreign import inside, read_file
 from physplan.graph.errors import GraphError, ParseError
-from physplan.graph.json_values import Limits, read_integer, read_list, read_number, read_object, read_string
+from physplan.graph.json_values import Limits, read_as, read_object
 from physplan.graph.parsing import parse_json
 from physplan.methods.records import recorded_method
 
@@ -42,34 +42,40 @@ def load_json(folder: Path, name: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunRecord:
-    """run.json: what was given, every setting that decides a file, and what it was made with."""
+class Given:
+    """What a run was given."""
 
     prompt: str
     method: str
     seed: int
-    plan: str | None  # the hash of a plan that was given
-    keyframes: str | None  # the hash of keyframes that were given
-    attempts: int  # at most so many seeds
+    plan: str | None = None  # the hash of a plan that was given
+    keyframes: str | None = None  # the hash of keyframes that were given
+    attempts: int = 1  # at most so many seeds
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord(Given):
+    """run.json: what was given, every setting that decides a file, and what it was made with."""
+
     identity: Mapping[str, Any]
     versions: Mapping[str, str]
 
     @classmethod
     def from_json(cls, value: object) -> RunRecord:
-        fields = _fields(value, "$", "inputs", "identity", "versions")
-        given = _fields(fields["inputs"], "$.inputs", "prompt", "method", "seed")
-        _fields(fields["versions"], "$.versions", "physplan")
-        identity = _object(fields["identity"], "$.identity")
-        return cls(
-            prompt=read_string(given["prompt"], "$.inputs.prompt"),
-            method=recorded_method(read_string(given["method"], "$.inputs.method"), identity),
-            seed=read_integer(given["seed"], "$.inputs.seed"),
-            plan=read_string(given["plan"], "$.inputs.plan") if "plan" in given else None,
-            keyframes=read_string(given["keyframes"], "$.inputs.keyframes") if "keyframes" in given else None,
-            attempts=read_integer(given.get("attempts", 1), "$.inputs.attempts"),
-            identity=identity,
-            versions=_texts_by_name(fields["versions"], "$.versions"),
-        )
+        parts = read_as(_RunFile, value, "$")
+        if "physplan" not in parts.versions:
+            raise ParseError("$.versions", "lacks the field 'physplan'")
+        assert isinstance(value, dict)
+        identity = value["identity"]  # as it is: in the settings of a run, null is a value
+        method = recorded_method(parts.inputs.method, identity)
+        return cls(**asdict(replace(parts.inputs, method=method)), identity=identity, versions=parts.versions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RunFile:
+    inputs: Given
+    identity: Mapping[str, Any]
+    versions: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,17 +90,10 @@ class KeyframeRecord:
 
     @classmethod
     def from_json(cls, value: object, at: str, event: int) -> KeyframeRecord:
-        fields = _fields(value, at, "event", "instruction", "attempts", "drift", "problems")
-        found = read_integer(fields["event"], f"{at}.event")
-        if found != event:
-            raise ParseError(f"{at}.event", f"must be {event}, not {found}")
-        return cls(
-            event=event,
-            instruction=read_string(fields["instruction"], f"{at}.instruction"),
-            attempts=read_integer(fields["attempts"], f"{at}.attempts"),
-            drift=read_number(fields["drift"], f"{at}.drift"),
-            problems=_texts(fields["problems"], f"{at}.problems"),
-        )
+        found: KeyframeRecord = read_as(cls, value, at, most=_MANY)
+        if found.event != event:
+            raise ParseError(f"{at}.event", f"must be {event}, not {found.event}")
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,11 +103,6 @@ class Changed:
     kind: str
     what: str
     why: str
-
-    @classmethod
-    def from_json(cls, value: object, at: str) -> Changed:
-        fields = _fields(value, at, "kind", "what", "why")
-        return cls(**{name: read_string(fields[name], f"{at}.{name}") for name in ("kind", "what", "why")})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,25 +120,13 @@ class Attempt:
 
     @classmethod
     def from_json(cls, value: object, at: str) -> Attempt:
-        fields = _fields(value, at, "seed", "verdict", "seconds", "chosen")
-        seed, changed = read_integer(fields["seed"], f"{at}.seed"), fields.get("changed", [])
-        if not re.fullmatch("(seed|change)[0-9]{1,20}", name := str(fields.get("name", f"seed{seed}"))):
+        fields = read_object(value, at)
+        found: Attempt = read_as(cls, {"name": f"seed{fields.get('seed')}", **fields}, at)
+        if not re.fullmatch("(seed|change)[0-9]{1,20}", found.name):
             raise ParseError(f"{at}.name", "is no name of an attempt")
-        return cls(
-            seed=seed,
-            name=name,
-            verdict=read_string(fields["verdict"], f"{at}.verdict", 80),
-            score=read_number(fields["score"], f"{at}.score") if "score" in fields else None,
-            seconds=read_number(fields["seconds"], f"{at}.seconds"),
-            chosen=fields["chosen"] is True,
-            preference=read_number(fields["preference"], f"{at}.preference")
-            if fields.get("preference") is not None
-            else None,
-            changed=tuple(
-                Changed.from_json(one, f"{at}.changed[{i}]")
-                for i, one in enumerate(read_list(changed, f"{at}.changed", 20))
-            ),
-        )
+        if len(found.verdict) > 80 or len(found.changed) > 20:
+            raise ParseError(at, "is longer than any attempt is")
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,73 +158,42 @@ class StageRecord:
 
     @classmethod
     def from_json(cls, value: object, folder: Path) -> StageRecord:
-        fields = _fields(value, "$", "stage", "key", "files", "seconds", "finished")
-        files = _texts_by_name(fields["files"], "$.files")
-        for name in files:
+        found: StageRecord = read_as(cls, value, "$", most=_MANY)
+        for name in found.files:
             inside(folder, name)
-        peak = fields.get("peak_memory_bytes")
-        return cls(
-            stage=read_string(fields["stage"], "$.stage"),
-            key=read_string(fields["key"], "$.key"),
-            files=files,
-            seconds=read_number(fields["seconds"], "$.seconds"),
-            finished=read_string(fields["finished"], "$.finished"),
-            made_from=_texts_by_name(fields.get("made_from", {}), "$.made_from"),
-            notes=_texts(fields.get("notes", []), "$.notes"),
-            peak_memory_bytes=None if peak is None else read_integer(peak, "$.peak_memory_bytes"),
-        )
+        return found
 
     def changed(self, folder: Path) -> list[str]:
         """Its files that are missing or no longer what they were."""
         return [name for name, known in self.files.items() if file_digest(folder / name) != known]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Term:
+    event: int
+    term: str
+    objects: tuple[str, ...]
+    value: float | None = None
+    skipped: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    step: int
+    stage: str
+    terms: tuple[_Term, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Losses:
+    ended: str
+    steps: tuple[_Step, ...]
+
+
 def check_losses(value: object) -> dict[str, Any]:
     """losses.json as `physplan.guidance.records` writes it."""
-    fields = _fields(value, "$", "ended", "steps")
-    read_string(fields["ended"], "$.ended")
-    for i, entry in enumerate(read_list(fields["steps"], "$.steps", _MANY)):
-        at = f"$.steps[{i}]"
-        step = _fields(entry, at, "step", "stage", "terms")
-        read_integer(step["step"], f"{at}.step")
-        read_string(step["stage"], f"{at}.stage")
-        for j, term in enumerate(read_list(step["terms"], f"{at}.terms", _MANY)):
-            _check_term(term, f"{at}.terms[{j}]")
-    return fields
-
-
-def _check_term(value: object, at: str) -> None:
-    fields = _fields(value, at, "event", "term", "objects")
-    read_integer(fields["event"], f"{at}.event")
-    read_string(fields["term"], f"{at}.term")
-    _texts(fields["objects"], f"{at}.objects")
-    if "value" in fields:
-        read_number(fields["value"], f"{at}.value")
-    read_string(fields.get("skipped", ""), f"{at}.skipped")
-
-
-def _fields(value: object, at: str, *required: str) -> dict[str, Any]:
-    """A JSON object with these fields and any others: a later version may write more."""
-    fields = read_object(value, at)
-    for name in required:
-        if name not in fields:
-            raise ParseError(at, f"lacks the field {name!r}")
-    return fields
-
-
-def _texts(value: object, at: str) -> tuple[str, ...]:
-    return tuple(read_string(entry, f"{at}[{i}]") for i, entry in enumerate(read_list(value, at, _MANY)))
-
-
-def _object(value: object, at: str) -> dict[str, Any]:
-    """As it is: in the settings of a run, null is a value."""
-    read_object(value, at)
-    assert isinstance(value, dict)
-    return value
-
-
-def _texts_by_name(value: object, at: str) -> dict[str, str]:
-    return {name: read_string(text, f"{at}.{name}") for name, text in read_object(value, at).items()}
+    read_as(_Losses, value, "$", most=_MANY)
+    return read_object(value, "$")
 
 
 def file_digest(path: Path) -> str | None:

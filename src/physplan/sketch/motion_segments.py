@@ -78,7 +78,7 @@ def motion_segments(chain: EventChain, scene: SketchScene) -> tuple[Segments, li
                 notes.append(f"{id} is not seen in keyframe {change.event + 1}: it stays as it was")
                 continue
             if after is not None or current is not None:
-                found.setdefault(id, []).append(_leg(chain, scene, id, change, law, current, after))
+                found.setdefault(id, []).append(_segment(chain, scene, id, change, law, current, after))
             current = after
     return found, notes
 
@@ -204,7 +204,7 @@ def _foot(before: Posed, law: Motion) -> Point:
     return x + before.place[0] - before.cut.centre[0], y + before.place[1] - before.cut.centre[1]
 
 
-def _leg(
+def _segment(
     chain: EventChain,
     scene: SketchScene,
     id: str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -79,19 +80,16 @@ def fill(image: Tensor, hole: Tensor) -> Tensor:
     if not hole.any():
         return image
     known = (~hole)[None].to(image.dtype)
+    half = partial(F.avg_pool2d, kernel_size=2, ceil_mode=True, count_include_pad=False)
     levels = [(image * known, known)]
     while min(levels[-1][0].shape[-2:]) > 1 and (levels[-1][1] == 0).any():
-        colour, weight = (_halved(values) for values in levels[-1])
+        colour, weight = (half(values[None])[0] for values in levels[-1])
         levels.append((colour / weight.clamp_min(1e-6) * (weight > 0), (weight > 0).to(image.dtype)))
     filled = levels[-1][0]
     for colour, weight in reversed(levels[:-1]):
         larger = F.interpolate(filled[None], colour.shape[-2:], mode="bilinear", align_corners=False)[0]
         filled = colour * weight + larger * (1 - weight)
     return torch.where(hole[None], filled, image)
-
-
-def _halved(values: Tensor) -> Tensor:
-    return F.avg_pool2d(values[None], 2, ceil_mode=True, count_include_pad=False)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

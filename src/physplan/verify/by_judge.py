@@ -6,6 +6,8 @@ One call per event and one for the bystanders. Frames are sent with their times,
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
@@ -169,16 +171,15 @@ def agreement_with(verdict: Verdict, judgement: Judgement) -> dict[str, Any]:
         and found[key] in said
         and one.answer in said
     ]
-    agree = sum(a == b for a, b in pairs)
-    return {"compared": len(pairs), "agree": agree, "kappa": _kappa(pairs)}
+    agree, kappa = sum(a == b for a, b in pairs), cohens_kappa(pairs)
+    return {"compared": len(pairs), "agree": agree, "kappa": None if kappa is None else round(kappa, 4)}
 
 
-def _kappa(pairs: Sequence[tuple[bool, bool]]) -> float | None:
-    """None where chance alone agrees always, so that nothing can be said."""
-    if not pairs:
-        return None
+def cohens_kappa(pairs: Sequence[tuple[object, object]]) -> float | None:
+    """(p - e) / (1 - e) of two judges' answers; None where chance alone agrees always."""
     n = len(pairs)
-    both = sum(a == b for a, b in pairs) / n
-    mine, theirs = sum(a for a, _ in pairs) / n, sum(b for _, b in pairs) / n
-    chance = mine * theirs + (1 - mine) * (1 - theirs)
-    return None if chance == 1 else round((both - chance) / (1 - chance), 4)
+    mine, theirs = (Counter(pair[k] for pair in pairs) for k in (0, 1))
+    chance = sum(mine[one] * theirs[one] for one in mine) / n**2 if n else 1.0
+    if math.isclose(chance, 1.0):
+        return None
+    return (sum(a == b for a, b in pairs) / n - chance) / (1 - chance)

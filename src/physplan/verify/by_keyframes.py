@@ -58,16 +58,12 @@ def _overall(seen: Seen, last: bool) -> tuple[float, float]:
 
 
 def _edit_found(edit: GraphEdit, seen: Seen, times: range, last: bool, limits: Limits) -> EditFound:
-    if not any(found.shown for found in seen.values()):  # the keyframe does not show it either
-        return EditFound(
-            edit=str(edit), objects=edit.targets(), value=None, frame=times[-1], verdict="doubtful"
-        )
-    frame = max(seen, key=lambda t: seen[t].reached)
-    value = _overall(seen, last)[0]
+    shown = any(found.shown for found in seen.values())  # else the keyframe does not show it either
+    value = _overall(seen, last)[0] if shown else None
     return EditFound(
         edit=str(edit),
         objects=edit.targets(),
         value=value,
-        frame=frame,
+        frame=max(seen, key=lambda t: seen[t].reached) if shown else times[-1],
         verdict=answer(value, limits.edit_holds, limits.edit_fails),
     )

@@ -8,7 +8,7 @@ from physplan.graph import EventChain, StateGraph
 from physplan.perception import DepthEstimator, KeyframeEvidence, Segmenter, keyframe_evidence, look
 from physplan.verify.limits import Limits, answer, event_found, looked_at
 from physplan.verify.relations import shown
-from physplan.verify.verdict import Answer, EditFound, EventFound
+from physplan.verify.verdict import EditFound, EventFound
 
 
 def by_sight(
@@ -36,9 +36,7 @@ def by_sight(
             values = {t: value for t, now in looks.items() if (value := shown(edit, first, now)) is not None}
             frame = max(values, key=lambda t: values[t]) if values else times[-1]
             value = sum(values.values()) / len(values) if values else None
-            verdict: Answer = (
-                "doubtful" if value is None else answer(value, limits.edit_holds, limits.edit_fails)
-            )
+            verdict = answer(value, limits.edit_holds, limits.edit_fails)
             edits.append(
                 EditFound(edit=str(edit), objects=edit.targets(), value=value, frame=frame, verdict=verdict)
             )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
@@ -17,6 +16,7 @@ from physplan.verify.by_keyframes import by_keyframes
 from physplan.verify.by_sight import by_sight
 from physplan.verify.bystanders import find_bystanders, is_repainted
 from physplan.verify.fragments import marked
+from physplan.verify.framing import resized
 from physplan.verify.limits import Limits, answer
 from physplan.verify.perceiving import PerceptionSource
 from physplan.verify.sharpness import is_smeared
@@ -95,10 +95,7 @@ def _fitted(frames: Tensor, count: int, first: KeyframeEvidence) -> Tensor:
         )
     if len(frames) != count:
         frames = frames[torch.linspace(0, len(frames) - 1, count).round().long()]
-    size = (first.depth.shape[-2], first.depth.shape[-1])
-    if tuple(frames.shape[-2:]) == size:
-        return frames
-    return F.interpolate(frames, size, mode="bilinear", antialias=True, align_corners=False)
+    return resized(frames, (first.depth.shape[-1], first.depth.shape[-2]))
 
 
 def _score(events: Sequence[EventFound], kept: Sequence[BystanderFound], limits: Limits) -> float:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from dataclasses import dataclass
 
 from physplan.graph.errors import ParseError
-from physplan.graph.json_values import read_integer, read_list, read_number, read_object, read_string
+from physplan.graph.json_values import read_as, read_list, read_object, read_string
 from physplan.verify.by_judge import SCHEMA, Answered, Judgement, Reply
 from physplan.verify.questions import Question
 
 MAX_ANSWERS = 10_000  # answers, more than any plan has edits
-FIELDS = ("statement", "objects", "event", "edit", "start", "end", "answer", "reason")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Answer:
+    answer: Reply
+    reason: str
 
 
 def read_judgement(value: object) -> Judgement:
@@ -25,23 +30,7 @@ def read_judgement(value: object) -> Judgement:
 
 
 def _answered(value: object, at: str) -> Answered:
-    fields = read_object(value, at)
-    if missing := [name for name in FIELDS if name not in fields and name != "event"]:
-        raise ParseError(at, f"lacks the field {missing[0]!r}")
-    answer = read_string(fields["answer"], f"{at}.answer")
-    if answer not in get_args(Reply):
-        raise ParseError(f"{at}.answer", f"must be one of {', '.join(get_args(Reply))}")
-    objects = read_list(fields["objects"], f"{at}.objects", MAX_ANSWERS)
-    event = fields.get("event")
-    return Answered(
-        question=Question(
-            statement=read_string(fields["statement"], f"{at}.statement"),
-            objects=tuple(read_string(one, f"{at}.objects[{i}]") for i, one in enumerate(objects)),
-            event=None if event is None else read_integer(event, f"{at}.event"),
-            edit=read_string(fields["edit"], f"{at}.edit"),
-            start=read_number(fields["start"], f"{at}.start"),
-            end=read_number(fields["end"], f"{at}.end"),
-        ),
-        answer=answer,  # type: ignore[arg-type]
-        reason=read_string(fields["reason"], f"{at}.reason"),
-    )
+    """An entry is its question with the answer beside it."""
+    said = read_as(_Answer, value, at)
+    question = read_as(Question, value, at, most=MAX_ANSWERS)
+    return Answered(question=question, answer=said.answer, reason=said.reason)

@@ -31,7 +31,9 @@ class Limits:
     repainted: float = 0.5  # of the picture outside what acts, changed to the end: another scene
 
 
-def answer(value: float, holds: float, fails: float) -> Answer:
+def answer(value: float | None, holds: float, fails: float) -> Answer:
+    if value is None:
+        return "doubtful"
     return "holds" if value >= holds else "fails" if value < fails else "doubtful"
 
 

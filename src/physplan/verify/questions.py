@@ -62,8 +62,7 @@ def questions_of(chain: EventChain, fps: float, limits: Limits | None = None) ->
 
 def legend(chain: EventChain, objects: Sequence[str]) -> str:
     """What the ids of objects stand for: a line each, from the state in which each is first seen."""
-    states = (chain.graph, *(event.graph for event in chain.events))
-    found = {node.id: node for graph in reversed(states) for node in graph.nodes}
+    found = {node.id: node for graph in reversed(chain.graphs) for node in graph.nodes}
     lines = []
     for id in dict.fromkeys(objects):
         if node := found.get(id):

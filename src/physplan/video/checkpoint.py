@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -85,10 +85,4 @@ def resume(
     if state is None or state.latents.shape != like.shape or generator is None:
         return None
     generator.set_state(state.generator)
-    return SamplingState(
-        step=state.step,
-        latents=state.latents.to(like),
-        generator=state.generator,
-        record=state.record,
-        tensors=state.tensors,
-    )
+    return replace(state, latents=state.latents.to(like))

@@ -40,7 +40,8 @@ def decode_safely(model: VideoModel, latents: Tensor, layout: FrameLayout, path:
     try:
         return model.decode(latents, layout)
     except (torch.OutOfMemoryError, RuntimeError, MemoryError):
-        _release(latents)
+        if latents.is_cuda:
+            torch.cuda.empty_cache()
     try:
         return model.decode(latents, layout, tiled=True)
     except (torch.OutOfMemoryError, RuntimeError, MemoryError) as error:
@@ -49,8 +50,3 @@ def decode_safely(model: VideoModel, latents: Tensor, layout: FrameLayout, path:
             f"The video is sampled but could not be decoded, not even in tiles ({reason}): its latents are in"
             f" {path}; decode them where more memory is free."
         ) from error
-
-
-def _release(latents: Tensor) -> None:
-    if latents.is_cuda:
-        torch.cuda.empty_cache()

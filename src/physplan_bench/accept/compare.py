@@ -10,7 +10,7 @@ from physplan.errors import PhysPlanError
 from physplan_bench.accept.findings import ORDER
 from physplan_bench.accept.run import SCHEMA
 from physplan_bench.records import load_result
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Row, Table, titled
 
 
 def load_acceptance(path: Path) -> dict[str, Any]:
@@ -46,10 +46,7 @@ def comparison(a: Mapping[str, Any], b: Mapping[str, Any]) -> Table:
     cards = f"A: {a['preset']} on {a['card']}; B: {b['preset']} on {b['card']}."
     return Table(
         title="Two acceptances",
-        columns=(
-            *(Column(title=title) for title in ("A", "B", "A's value", "B's value")),
-            Column(title="B / A"),
-        ),
+        columns=titled("A", "B", "A's value", "B's value", "B / A"),
         rows=tuple(rows),
         label="Stage and finding",
         note=cards if rows else f"{cards} Nothing differs.",

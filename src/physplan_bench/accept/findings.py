@@ -57,13 +57,22 @@ class StageResult:
         }
 
 
+def checked(
+    name: str, good: bool, fault: str, *, value: float | str | None = None, level: Level = "failure"
+) -> Finding:
+    """A pass where it is `good`, else `level` with what is at fault."""
+    return Finding(name=name, level="pass" if good else level, value=value, meaning="" if good else fault)
+
+
+def skipped(stage: int, name: str, meaning: str) -> StageResult:
+    return StageResult(stage=stage, findings=[Finding(name=name, level="skipped", meaning=meaning)])
+
+
 def judged(
     name: str, value: float, *, good: float, bad: float, meaning: str, fault: str | None = None
 ) -> Finding:
     """A figure that should be small: pass up to `good`, a warning up to `bad`, else a failure.
 
     What is no number at all is a failure."""
-    level: Level = "pass" if value <= good else "warning" if value <= bad else "failure"
-    if not math.isfinite(value):
-        level = "failure"
-    return Finding(name=name, level=level, value=value, meaning="" if level == "pass" else (fault or meaning))
+    level: Level = "warning" if math.isfinite(value) and value <= bad else "failure"
+    return checked(name, math.isfinite(value) and value <= good, fault or meaning, value=value, level=level)

@@ -24,7 +24,7 @@ from physplan.presets.accepted import accepted_figures
 from physplan.runs import PeakMemory, layout
 from physplan.video.known import video_model
 from physplan_bench.accept.context import PROMPT, Acceptance
-from physplan_bench.accept.findings import Finding, StageResult, judged
+from physplan_bench.accept.findings import Finding, Level, StageResult, checked, judged, skipped
 from physplan_bench.accept.library import SEED
 
 TOLERANCE = 0.15  # share off an estimate of memory or time, beyond which it is a warning
@@ -33,10 +33,7 @@ STEP = (0.2, 1.0)  # of the latent's norm: pass, warning
 
 def repeat(here: Acceptance) -> StageResult:
     if not here.samples:
-        none = Finding(
-            name="gradient", level="skipped", meaning="no published video model is part of this preset"
-        )
-        return StageResult(stage=4, findings=[none])
+        return skipped(4, "gradient", "no published video model is part of this preset")
     return StageResult(stage=4, findings=list(_repeated(here)))
 
 
@@ -89,18 +86,12 @@ def measured(here: Acceptance, config: GuidanceConfig) -> tuple[Direction, float
 def _sane(found: Direction, norm: float, config: GuidanceConfig) -> Iterator[Finding]:
     finite = bool(torch.isfinite(found.gradient).all())
     some = bool(found.gradient.any())
-    yield Finding(
-        name="gradient is finite",
-        level="pass" if finite else "failure",
-        meaning="" if finite else "it overflows: choose another video.dtype, or gradient direct",
-    )
+    overflows = "it overflows: choose another video.dtype, or gradient direct"
+    yield checked("gradient is finite", finite, overflows)
     if finite:
-        yield Finding(
-            name="gradient's norm",
-            level="pass" if some else "warning",
-            value=round(float(found.gradient.norm()), 4),
-            meaning="" if some else "no term has a gradient: every term is satisfied, or nothing was found",
-        )
+        none = "no term has a gradient: every term is satisfied, or nothing was found"
+        norm_of_gradient = round(float(found.gradient.norm()), 4)
+        yield checked("gradient's norm", some, none, value=norm_of_gradient, level="warning")
         yield judged(
             "step, share of the latent's norm",
             config.step_size * float(found.gradient.norm()) / max(norm, 1e-12),
@@ -119,12 +110,10 @@ def _alike(found: dict[str, Direction], own: str) -> Iterator[Finding]:
         if mode not in found or not bool(torch.isfinite(found[mode].gradient).all()):
             continue
         cosine = _cosine(found[mode].gradient, wanted)
-        level = "pass" if cosine > least else "failure" if mode == own else "warning"
-        yield Finding(
-            name=f"cosine of {mode} with exact",
-            level=level,  # type: ignore[arg-type]
-            value=round(cosine, 4),
-            meaning="" if cosine > least else f"{mode} leads elsewhere than the terms: use gradient exact",
+        level: Level = "failure" if mode == own else "warning"
+        fault = f"{mode} leads elsewhere than the terms: use gradient exact"
+        yield checked(
+            f"cosine of {mode} with exact", cosine > least, fault, value=round(cosine, 4), level=level
         )
 
 
@@ -157,6 +146,5 @@ def _time_off(here: Acceptance, seconds: float) -> Iterator[Finding]:
 
 
 def _off(name: str, share: float) -> Finding:
-    far = abs(share) > TOLERANCE
-    meaning = "doctor's figure is wrong for this card: send this file" if far else ""
-    return Finding(name=name, level="warning" if far else "pass", value=round(share, 3), meaning=meaning)
+    fault = "doctor's figure is wrong for this card: send this file"
+    return checked(name, abs(share) <= TOLERANCE, fault, value=round(share, 3), level="warning")

@@ -11,7 +11,7 @@ import torch
 from physplan import machine
 from physplan.errors import PhysPlanError
 from physplan_bench.accept.context import Acceptance
-from physplan_bench.accept.findings import Finding, StageResult
+from physplan_bench.accept.findings import Finding, StageResult, checked
 from physplan_bench.accept.parts import look_at_parts
 from physplan_bench.accept.weights import look_at_weights
 
@@ -32,12 +32,8 @@ def _machine(here: Acceptance) -> Iterator[Finding]:
     if device.startswith("cuda"):
         free, total = torch.cuda.mem_get_info(device)
         busy = 1 - free / total
-        yield Finding(
-            name="card",
-            level="warning" if busy > 0.1 else "pass",
-            value=torch.cuda.get_device_name(device),
-            meaning=f"{busy:.0%} of its memory is taken by others" if busy > 0.1 else "",
-        )
+        taken, card = f"{busy:.0%} of its memory is taken by others", torch.cuda.get_device_name(device)
+        yield checked("card", busy <= 0.1, taken, value=card, level="warning")
         yield Finding(name="card memory, GB", level="pass", value=round(total / 1e9, 1))
         yield driver()
         yield built_for(torch.cuda.get_device_capability(device), torch.cuda.get_arch_list())
@@ -45,8 +41,8 @@ def _machine(here: Acceptance) -> Iterator[Finding]:
             meaning = "this card has no bf16: it is emulated and slow, try video.dtype fp16"
             yield Finding(name="precision", level="warning", value="bf16", meaning=meaning)
     else:
-        meaning = "no card is used: figures of time and memory say nothing about one" if here.samples else ""
-        yield Finding(name="card", level="warning" if here.samples else "pass", value="none", meaning=meaning)
+        fault = "no card is used: figures of time and memory say nothing about one"
+        yield checked("card", not here.samples, fault, value="none", level="warning")
     try:
         needed = _needed(here)
     except (PhysPlanError, ValueError, RuntimeError, KeyError, TypeError) as error:
@@ -56,19 +52,10 @@ def _machine(here: Acceptance) -> Iterator[Finding]:
     if device.startswith("cuda"):
         there = torch.cuda.get_device_properties(device).total_memory / 1e9
     if needed is not None:
-        yield Finding(
-            name="memory of the largest stage, GB",
-            level="pass" if needed <= there else "failure",
-            value=needed,
-            meaning="" if needed <= there else f"{there:.1f} GB are here: choose offload or a smaller size",
-        )
-    disk = shutil.disk_usage(here.folder).free / 1e9
-    yield Finding(
-        name="free disk, GB",
-        level="pass" if disk >= FREE_DISK_GB else "warning",
-        value=round(disk, 1),
-        meaning="" if disk >= FREE_DISK_GB else "runs may not fit",
-    )
+        fault = f"{there:.1f} GB are here: choose offload or a smaller size"
+        yield checked("memory of the largest stage, GB", needed <= there, fault, value=needed)
+    disk = round(shutil.disk_usage(here.folder).free / 1e9, 1)
+    yield checked("free disk, GB", disk >= FREE_DISK_GB, "runs may not fit", value=disk, level="warning")
 
 
 def driver() -> Finding:
@@ -86,12 +73,8 @@ def built_for(card: tuple[int, int], known: Sequence[str]) -> Finding:
     numbers = [(kind, *divmod(int(digits), 10)) for kind, digits in map(_parted, known) if digits.isdigit()]
     fits = any(kind == "sm" and major == card[0] and minor <= card[1] for kind, major, minor in numbers)
     fits = fits or any(kind == "compute" and (major, minor) <= card for kind, major, minor in numbers)
-    return Finding(
-        name="torch has kernels for the card",
-        level="pass" if fits else "failure",
-        value=f"{card[0]}.{card[1]}",
-        meaning="" if fits else "install a torch whose CUDA version knows this card",
-    )
+    fault = "install a torch whose CUDA version knows this card"
+    return checked("torch has kernels for the card", fits, fault, value=f"{card[0]}.{card[1]}")
 
 
 def _parted(architecture: str) -> tuple[str, str]:

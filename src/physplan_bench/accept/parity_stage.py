@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from physplan.pipeline.latents_stage import prepare
 from physplan.video.protocol import Conditioning
 from physplan.video.sampling import sample
 from physplan_bench.accept.context import PROMPT, Acceptance
-from physplan_bench.accept.findings import Finding, StageResult, judged
+from physplan_bench.accept.findings import Finding, StageResult, checked, judged, skipped
 from physplan_bench.accept.library import SEED, library_latents
 
 STEPS = 8
@@ -24,12 +25,8 @@ PREVIEW = (0.01, 0.03)  # of brightness, mean over a frame
 
 def compare(here: Acceptance) -> StageResult:
     if not here.samples:
-        none = Finding(
-            name="parity", level="skipped", meaning="no published video model is part of this preset"
-        )
-        return StageResult(stage=2, findings=[none])
-    findings = list(_sampled(here))
-    return StageResult(stage=2, findings=findings)
+        return skipped(2, "parity", "no published video model is part of this preset")
+    return StageResult(stage=2, findings=list(_sampled(here)))
 
 
 def _sampled(here: Acceptance) -> Iterator[Finding]:
@@ -42,11 +39,11 @@ def _sampled(here: Acceptance) -> Iterator[Finding]:
     theirs = library_latents(video, picture, PROMPT, steps=steps, device=device, offload=offload)
     first, conditioning = _ours(here, video, picture)
     kept = conditioning.layout.num_latents - conditioning.layout.behind
-    if not bool(torch.isfinite(first).all()):
-        meaning = f"our latents overflow in {video.dtype}: choose another video.dtype"
-        yield Finding(name="latents are finite", level="failure", meaning=meaning)
+    finite = bool(torch.isfinite(first).all())
+    overflow = f"our latents overflow in {video.dtype}: choose another video.dtype"
+    yield checked("latents are finite", finite, overflow)
+    if not finite:
         return
-    yield Finding(name="latents are finite", level="pass")
     apart = relative(first[:, :, :kept].cpu(), theirs)
     good, bad = LATENTS[video.dtype or "fp32"]
     yield judged(
@@ -89,23 +86,14 @@ def _codec(here: Acceptance, picture: Image.Image, conditioning: Conditioning) -
     back = here.model.decode(latents, layout).cpu()
     level = latents[:, :, layout.video].std()
     finite = bool(torch.isfinite(back).all()) and back.shape == still.shape
-    yield Finding(
-        name="encoder and decoder round trip is finite",
-        level="pass" if finite else "failure",
-        meaning="" if finite else "the autoencoder overflows in this precision, or gives another size",
-    )
+    overflow = "the autoencoder overflows in this precision, or gives another size"
+    yield checked("encoder and decoder round trip is finite", finite, overflow)
     yield Finding(name="latents' deviation", level="pass", value=round(float(level), 3))
     if finite:
         noise = float((back - still).square().mean().clamp_min(1e-12))
-        psnr = -10 * torch.tensor(noise).log10().item()
-        yield Finding(
-            name="round trip, dB",
-            level="pass" if psnr >= 20 else "warning",
-            value=round(psnr, 1),
-            meaning=""
-            if psnr >= 20
-            else "the picture does not come back: wrong scaling, or untrained weights",
-        )
+        psnr = -10 * math.log10(noise)
+        lost = "the picture does not come back: wrong scaling, or untrained weights"
+        yield checked("round trip, dB", psnr >= 20, lost, value=round(psnr, 1), level="warning")
 
 
 def previews(here: Acceptance, latents: Tensor, conditioning: Conditioning) -> Iterator[Finding]:
@@ -135,11 +123,8 @@ def previews(here: Acceptance, latents: Tensor, conditioning: Conditioning) -> I
         nearest = min(offs, key=lambda other: offs[other])
         if offs[frame] > 1e-3 and offs[nearest] < 0.5 * offs[frame]:
             shifted.append(f"frame {frame} shows {nearest}")
-    yield Finding(
-        name="previews show their own frame",
-        level="failure" if shifted else "pass",
-        meaning="; ".join(shifted) + ": a window is off, terms look at the wrong time" if shifted else "",
-    )
+    fault = "; ".join(shifted) + ": a window is off, terms look at the wrong time"
+    yield checked("previews show their own frame", not shifted, fault)
     yield judged(
         "previews off the full decode, mean brightness",
         worst,

@@ -14,7 +14,7 @@ from physplan.files import atomic_path
 from physplan.perception import normalise_depth
 from physplan.pictures import to_picture, to_tensor
 from physplan_bench.accept.context import Acceptance, photograph
-from physplan_bench.accept.findings import Finding, StageResult
+from physplan_bench.accept.findings import Finding, StageResult, checked
 
 PHOTOGRAPHS = ("coffee", "chelsea")
 ASKED = {"coffee": ("cup", "spoon"), "chelsea": ("cat",), "ball": ("ball", "table")}
@@ -40,7 +40,6 @@ def look(here: Acceptance) -> StageResult:
 
 def _seen(here: Acceptance, name: str, image: Tensor) -> tuple[list[Finding], list[Tensor], Tensor]:
     backends = here.pp.backends
-    found = []
     instances = backends.segmenter.segment(image, ASKED[name])
     masks = [one.mask.cpu() for one in instances]
     areas = [float(mask.float().mean()) for mask in masks]
@@ -48,36 +47,19 @@ def _seen(here: Acceptance, name: str, image: Tensor) -> tuple[list[Finding], li
     wrong = [mask for mask in masks if mask.shape != image.shape[-2:]]
     level: Any = "failure" if wrong or (not masks and name in PHOTOGRAPHS) else "pass" if sane else "warning"
     meaning = "masks have another size than the picture" if wrong else "no mask has the size of an object"
-    found.append(
-        Finding(
-            name=f"{name}: objects found",
-            level=level,
-            value=float(len(sane)),
-            meaning="" if level == "pass" else f"{meaning}: guidance would hold the wrong places",
-        )
-    )
+    fault = f"{meaning}: guidance would hold the wrong places"
+    found = [checked(f"{name}: objects found", level == "pass", fault, value=float(len(sane)), level=level)]
     with torch.no_grad():
         depth = backends.depth(image[None].to(_device(here)))[0].float().cpu()
         features = backends.encoder(image[None].to(_device(here)))[0].float().cpu()
     spread = float(depth.max() - depth.min())
     usable = bool(torch.isfinite(depth).all()) and spread > 0 and depth.shape == image.shape[-2:]
-    found.append(
-        Finding(
-            name=f"{name}: depth",
-            level="pass" if usable else "failure",
-            value=round(spread, 4),
-            meaning="" if usable else "it is flat, not finite or of another size: depth terms say nothing",
-        )
-    )
-    varied = bool(torch.isfinite(features).all()) and float(features.std()) > 0
-    found.append(
-        Finding(
-            name=f"{name}: features",
-            level="pass" if varied else "failure",
-            value=round(float(features.std()), 4),
-            meaning="" if varied else "they are not finite or all the same: terms have no gradient",
-        )
-    )
+    fault = "it is flat, not finite or of another size: depth terms say nothing"
+    found.append(checked(f"{name}: depth", usable, fault, value=round(spread, 4)))
+    spread = float(features.std())
+    varied = bool(torch.isfinite(features).all()) and spread > 0
+    fault = "they are not finite or all the same: terms have no gradient"
+    found.append(checked(f"{name}: features", varied, fault, value=round(spread, 4)))
     return found, [mask for mask in masks if not wrong], torch.nan_to_num(depth)
 
 
@@ -107,13 +89,9 @@ def calibrated(here: Acceptance, examples: list[tuple[Tensor, Tensor]]) -> Itera
     both = {method: {"measure": measure} for method in ("guidance", "guided_sketch")}
     content = {"preset": here.config.preset, **both}
     write_atomic(here.folder / "calibrated.yaml", yaml.safe_dump(content, sort_keys=False))
-    far = abs(found.threshold - own.threshold) > 0.15
-    yield Finding(
-        name="b (threshold) here",
-        level="warning" if far else "pass",
-        value=round(found.threshold, 3),
-        meaning=f"the preset has {own.threshold:g}: try calibrated.yaml beside it" if far else "",
-    )
+    near = abs(found.threshold - own.threshold) <= 0.15
+    fault = f"the preset has {own.threshold:g}: try calibrated.yaml beside it"
+    yield checked("b (threshold) here", near, fault, value=round(found.threshold, 3), level="warning")
     yield Finding(name="tau (temperature) here", level="pass", value=round(found.temperature, 4))
 
 

@@ -12,7 +12,7 @@ from physplan.files import atomic_path
 from physplan.runs import layout
 from physplan.video.sheets import contact_sheet
 from physplan_bench.accept.context import Acceptance
-from physplan_bench.accept.findings import Finding, Level, StageResult
+from physplan_bench.accept.findings import Finding, Level, StageResult, checked
 
 METHODS = ("base", "sketch", "conditioned", "guided_sketch", "physplan")
 MIN_CONTRAST = 0.004  # deviation of brightness in a frame, below which it shows nothing
@@ -56,14 +56,8 @@ def _made(here: Acceptance, method: str, rows: list[tuple[str, Tensor]]) -> Iter
     frames = layout.load_video(folder).frames
     rows.append((method, frames))
     still = float(frames.std((1, 2, 3)).min())
-    yield Finding(
-        name=f"{method}: video",
-        level="pass" if still > MIN_CONTRAST else "failure",
-        value=made.verdict.verdict,
-        meaning=""
-        if still > MIN_CONTRAST
-        else "a frame is of one colour: the decode or the sampling broke down",
-    )
+    fault = "a frame is of one colour: the decode or the sampling broke down"
+    yield checked(f"{method}: video", still > MIN_CONTRAST, fault, value=made.verdict.verdict)
     yield Finding(name=f"{method}: seconds", level="pass", value=round(seconds_of(folder), 2))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from physplan.errors import PhysPlanError
 from physplan_bench.accept.context import Acceptance
-from physplan_bench.accept.findings import Finding
+from physplan_bench.accept.findings import Finding, Level, checked
 from physplan_models.families import family_of
 from physplan_models.published import PUBLISHED, PublishedModel
 from physplan_models.sources import find_folder, is_present, read_index
@@ -58,23 +58,16 @@ def revision_of(folder: Path, wanted: str | None, known: PublishedModel | None) 
     pinned = known.revision if known else None
     name = "revision"
     if wanted is not None and pinned is not None and wanted != pinned:
-        return Finding(
-            name=name,
-            level="failure",
-            value=wanted[:12],
-            meaning=f"the settings ask for another commit than {pinned[:12]}, which this version knows: "
-            "names and shapes inside may differ",
+        meaning = (
+            f"the settings ask for another commit than {pinned[:12]}, which this version knows: "
+            "names and shapes inside may differ"
         )
+        return Finding(name=name, level="failure", value=wanted[:12], meaning=meaning)
     found = folder.name if re.fullmatch(r"[0-9a-f]{40}", folder.name) else None
     if found is None:
         return Finding(name=name, level="warning", meaning="a folder of one's own: its commit is not known")
-    same = pinned is None or found == pinned
-    return Finding(
-        name=name,
-        level="pass" if same else "failure",
-        value=found[:12],
-        meaning="" if same else f"this is not the pinned commit {(pinned or '')[:12]}: fetch that one",
-    )
+    fault = f"this is not the pinned commit {(pinned or '')[:12]}: fetch that one"
+    return checked(name, pinned in (None, found), fault, value=found[:12])
 
 
 def whole(folder: Path, name: str = "weight files are whole") -> Iterator[Finding]:
@@ -84,16 +77,8 @@ def whole(folder: Path, name: str = "weight files are whole") -> Iterator[Findin
         count += 1
         if (problem := _broken(path)) is not None:
             faults.append(f"{path.relative_to(folder).as_posix()} {problem}")
-    yield Finding(
-        name=name,
-        level="failure" if faults or not count else "pass",
-        value=float(count),
-        meaning=("; ".join(faults[:3]) + ": fetch them again")
-        if faults
-        else ""
-        if count
-        else "there are none",
-    )
+    fault = "; ".join(faults[:3]) + ": fetch them again" if faults else "there are none"
+    yield checked(name, bool(count and not faults), fault, value=float(count))
 
 
 def _broken(path: Path) -> str | None:
@@ -145,14 +130,7 @@ def _pipeline(found: str, expected: str, family: Any) -> Finding:
 
 
 def _same(name: str, found: object, expected: object, breaks: str) -> Finding:
-    if found == expected:
-        return Finding(name=name, level="pass", value=str(found))
-    return Finding(
-        name=name,
-        level="failure",
-        value=str(found),
-        meaning=f"the code assumes {expected}: {breaks}",
-    )
+    return checked(name, found == expected, f"the code assumes {expected}: {breaks}", value=str(found))
 
 
 def _scheduler(folder: Path, family: Any, known: PublishedModel | None) -> Finding:
@@ -163,17 +141,10 @@ def _scheduler(folder: Path, family: Any, known: PublishedModel | None) -> Findi
     if "prediction_type" in wanted and kind not in (None, wanted["prediction_type"]):
         meaning = f"it predicts {kind}, the code assumes {wanted['prediction_type']}: every step is wrong"
         return Finding(name="scheduler", level="failure", value=own, meaning=meaning)
-    if own == family.scheduler:
-        return Finding(name="scheduler", level="pass", value=own)
-    meaning = f"its steps are not ours: {family.scheduler} takes its place"
-    if own in SAME_LEVELS:
-        return Finding(name="scheduler", level="warning", value=own, meaning=f"{meaning}, at the same levels")
-    return Finding(
-        name="scheduler",
-        level="failure",
-        value=own,
-        meaning=f"{meaning}, and its levels are not known to agree",
-    )
+    level: Level = "warning" if own in SAME_LEVELS else "failure"
+    levels = "at the same levels" if own in SAME_LEVELS else "and its levels are not known to agree"
+    fault = f"its steps are not ours: {family.scheduler} takes its place, {levels}"
+    return checked("scheduler", own == family.scheduler, fault, value=own, level=level)
 
 
 def _autoencoder(
@@ -207,13 +178,12 @@ def _statistics(name: str, vae: Mapping[str, Any]) -> Finding:
     channels = vae.get("latent_channels") or vae.get("z_dim")
     wrong = bool(channels) and bool(values) and len(values) != channels
     swapped = name == "latents_std" and any(one <= 0 for one in values)
-    meaning = "some are not positive: are mean and deviation swapped? " if swapped else ""
-    return Finding(
-        name=f"vae.{name}",
-        level="failure" if swapped or wrong else "pass",
-        value=float(len(values)),
-        meaning=(meaning or f"there should be {channels}; ") + BREAKS[name] if swapped or wrong else "",
+    why = (
+        "some are not positive: are mean and deviation swapped? "
+        if swapped
+        else f"there should be {channels}; "
     )
+    return checked(f"vae.{name}", not (swapped or wrong), why + BREAKS[name], value=float(len(values)))
 
 
 def _stored_statistics(folder: Path) -> Iterator[Finding]:

@@ -13,17 +13,13 @@ from physplan_bench.batch.jobs import RECORD, Job
 from physplan_bench.cases import CaseStore
 from physplan_bench.provenance import provenance
 from physplan_bench.shared_budget import open_total
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Row, Table, titled
 
 State = Literal["made", "failed", "missing"]
 COLUMNS = (
-    Column(title="method"),
-    Column(title="seed"),
-    Column(title="state"),
-    Column(title="verdict"),
-    Column(title="s", digits=1),
-    Column(title="calls"),
-    Column(title="USD", digits=4),
+    *titled("method", "seed", "state", "verdict"),
+    *titled("s", "calls", digits=1),
+    *titled("USD", digits=4),
 )
 
 

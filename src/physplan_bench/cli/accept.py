@@ -1,4 +1,4 @@
-"""`physplan accept`: does a preset work on this machine, stage by stage."""
+"""Six stages, each with a pass, a warning or a failure and what it means."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from physplan.cli.parsers import add_command, add_set
 from physplan.errors import PhysPlanError
 
 EXAMPLES = """\
@@ -22,16 +23,11 @@ keys: send it with the issue template `first light`.
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "accept",
-        help="does a preset work on this machine: weights, parity, perception, gradient, videos, services",
-        description="Six stages, each with a pass, a warning or a failure and what it means.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "does a preset work on this machine: weights, parity, perception, gradient, videos, services"
+    parser = add_command(subparsers, "accept", run, about, __doc__, EXAMPLES)
     parser.add_argument("preset", nargs="?", metavar="PRESET", help="a preset, or a config file")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="the folder of the acceptance")
-    parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="any setting")
+    add_set(parser, "any setting")
     parser.add_argument(
         "--stages", type=int, nargs="+", choices=range(1, 7), metavar="N", help="only these (default: all)"
     )
@@ -39,7 +35,6 @@ def add_parser(subparsers: Any) -> None:
         "--budget", type=float, default=0.0, metavar="USD", help="for all of stage 6 (default: 0)"
     )
     parser.add_argument("--compare", type=Path, nargs=2, metavar="FILE", help="two acceptance.json")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`physplan batch`: many videos from a file of rows."""
+"""Make many videos from a CSV or JSON-lines file, and a page that shows them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from physplan.cli import recipe
+from physplan.cli.parsers import add_command
 from physplan.foreign import plain
 from physplan_bench.cli.evaluate.common import add_engine, engine_config, show_progress
 
@@ -28,20 +29,14 @@ stop; only what is missing or new is made, and nothing is paid twice.
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "batch",
-        help="make many videos from a CSV or JSON-lines file",
-        description="Make many videos from a CSV or JSON-lines file, and a page that shows them.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "make many videos from a CSV or JSON-lines file"
+    parser = add_command(subparsers, "batch", run, about, __doc__, EXAMPLES)
     parser.add_argument("file", type=Path, metavar="FILE", help=".csv or .jsonl, a row for each video")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the batch's folder")
     parser.add_argument("--dry-run", action="store_true", help="check the rows and say what they would cost")
     parser.add_argument("--json", action="store_true", help="print the result as JSON instead of a table")
     recipe.add_arguments(parser)
     add_engine(parser, work=False)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

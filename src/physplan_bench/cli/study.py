@@ -1,4 +1,4 @@
-"""`physplan study make|serve|export|analyse`: people choose between two videos."""
+"""A two-alternative user study: make it, show it to people, count their votes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from physplan.cli.parsers import add_command
 from physplan.errors import PhysPlanError
 from physplan_bench.cli.evaluate.common import add_output, emit, make_parser
 
@@ -41,26 +42,19 @@ ANALYSE = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "study",
-        help="a user study: people choose between two videos of one prompt",
-        description="A two-alternative user study: make it, show it to people, count their votes.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "a user study: people choose between two videos of one prompt"
+    parser = add_command(subparsers, "study", None, about, __doc__, EXAMPLES)
     parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
     _add_make(parts)
     _add_serve(parts)
-    site = make_parser(parts, "export", help="write the study as static files", examples=EXPORT, run=export)
+    site = make_parser(parts, "export", "write the study as static files", EXPORT, export)
     site.add_argument("study", type=Path, metavar="STUDY", help="the folder that `make` wrote")
     site.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="a new folder")
     _add_analyse(parts)
 
 
 def _add_make(parts: Any) -> None:
-    parser = make_parser(
-        parts, "make", help="pair videos by prompt and hide who made them", examples=MAKE, run=make
-    )
+    parser = make_parser(parts, "make", "pair videos by prompt and hide who made them", MAKE, make)
     parser.add_argument("folders", nargs="+", metavar="METHOD=DIR", help="videos or runs; the first is ours")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="a new folder")
     parser.add_argument("--prompts", type=Path, metavar="CSV", help="names, prompts and domains")
@@ -79,7 +73,7 @@ def _add_make(parts: Any) -> None:
 
 
 def _add_serve(parts: Any) -> None:
-    parser = make_parser(parts, "serve", help="show the study to people", examples=SERVE, run=serve)
+    parser = make_parser(parts, "serve", "show the study to people", SERVE, serve)
     parser.add_argument("study", type=Path, metavar="STUDY", help="the folder that `make` wrote")
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (this machine only)")
     parser.add_argument("--port", type=int, default=7870, metavar="N", help="(7870)")
@@ -93,7 +87,7 @@ def _add_serve(parts: Any) -> None:
 
 
 def _add_analyse(parts: Any) -> None:
-    parser = make_parser(parts, "analyse", help="count the votes", examples=ANALYSE, run=analyse)
+    parser = make_parser(parts, "analyse", "count the votes", ANALYSE, analyse)
     parser.add_argument("study", type=Path, metavar="STUDY", help="the folder that `make` wrote")
     parser.add_argument(
         "--votes", type=Path, nargs="+", default=[], metavar="FILE", help="files that the static page saved"

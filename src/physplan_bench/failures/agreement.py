@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,19 +31,23 @@ def lowest_third(scores: Mapping[str, float]) -> list[str]:
 
 
 def agreement(first: Mapping[str, str], second: Mapping[str, str]) -> Agreement:
-    """Share of equal attributions, and Cohen's kappa: (p - e) / (1 - e)."""
+    """Share of equal attributions, and Cohen's kappa."""
+    from physplan.verify.by_judge import cohens_kappa  # which loads torch
+
     names = sorted(first)
     if names != sorted(second):
         different = sorted(set(first) ^ set(second))
         raise PhysPlanError(f"The two raters judged different videos, such as {different[0]}.")
     if not names:
         raise PhysPlanError("There is no rating to compare.")
-    equal = [name for name in names if first[name] == second[name]]
-    share = len(equal) / len(names)
-    chance = sum(_share(first, names, stage) * _share(second, names, stage) for stage in STAGES)
-    kappa = 1.0 if math.isclose(chance, 1.0) else (share - chance) / (1 - chance)
+    pairs = [(first[name], second[name]) for name in names]
+    equal = [name for name, (one, other) in zip(names, pairs, strict=True) if one == other]
+    share, kappa = len(equal) / len(names), cohens_kappa(pairs)
     return Agreement(
-        count=len(names), share=share, kappa=kappa, disagreements=tuple(n for n in names if n not in equal)
+        count=len(names),
+        share=share,
+        kappa=1.0 if kappa is None else kappa,
+        disagreements=tuple(n for n in names if n not in equal),
     )
 
 
@@ -94,7 +97,3 @@ def read_ratings(path: Path, names: Sequence[str]) -> dict[str, str]:
         if name not in names:
             raise PhysPlanError(f"{path}: {name} is not one of the failed videos of this result.")
     return ratings
-
-
-def _share(ratings: Mapping[str, str], names: Sequence[str], stage: str) -> float:
-    return sum(ratings[name] == stage for name in names) / len(names)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+MAX_DRIFT = 0.03  # a keyframe that changes this much elsewhere was redrawn, not edited
+UNFOLLOWED_SHARE = 0.6  # a term that keeps this share of its first value was not followed
+
 
 @dataclass(frozen=True, kw_only=True)
 class Measurements:
@@ -20,25 +23,18 @@ class Measurements:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Thresholds:
-    drift: float = 0.03  # a keyframe that changes this much elsewhere was redrawn, not edited
-    remaining: float = 0.6  # a term that keeps this share of its first value was not followed
-
-
-@dataclass(frozen=True, kw_only=True)
 class Guess:
     stage: str
     reason: str
 
 
-def first_guess(run: Measurements, thresholds: Thresholds | None = None) -> Guess:
+def first_guess(run: Measurements) -> Guess:
     """The first stage, in the order of the pipeline, whose own measurements are off."""
-    limits = thresholds or Thresholds()
     if run.rejected_edit_sets:
         return Guess(stage="Edits", reason=f"{run.rejected_edit_sets} edit sets rejected after all retries")
     if run.keyframe_faults:
         return Guess(stage="Keyframe", reason=f"keyframe check: {'; '.join(run.keyframe_faults)}")
-    if run.keyframe_drift and max(run.keyframe_drift) > limits.drift:
+    if run.keyframe_drift and max(run.keyframe_drift) > MAX_DRIFT:
         return Guess(
             stage="Keyframe",
             reason=f"a keyframe changes by {max(run.keyframe_drift):.2f} outside the edited objects",
@@ -47,7 +43,7 @@ def first_guess(run: Measurements, thresholds: Thresholds | None = None) -> Gues
         return Guess(stage="Localization", reason="; ".join(run.objects_not_found))
     if run.unmeasured_terms:
         return Guess(stage="Localization", reason=f"never measured: {', '.join(run.unmeasured_terms)}")
-    high = [name for name, (first, last) in run.terms.items() if last > limits.remaining * first > 0]
+    high = [name for name, (first, last) in run.terms.items() if last > UNFOLLOWED_SHARE * first > 0]
     if high:
         return Guess(stage="Guidance", reason=f"still high at the end: {', '.join(high)}")
     if run.regenerated_deltas:

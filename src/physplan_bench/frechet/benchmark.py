@@ -19,7 +19,7 @@ from physplan_bench.engine import CaseFunction
 from physplan_bench.frechet.distance import fit, frechet_distance, size_warning
 from physplan_bench.paper_tables import FRECHET_COLUMNS, reported_rows
 from physplan_bench.provenance import file_digest, provenance
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Row, Table, titled
 from physplan_bench.videos import find_videos, read_video
 
 Kind = Literal["frame", "clip"]
@@ -105,12 +105,7 @@ class Frechet:
         about = f"Extractor {self.config.extractor}, reference {self.real.name}."
         return Table(
             title=title,
-            columns=(
-                Column(title=title),
-                Column(title="n generated"),
-                Column(title="n real"),
-                Column(title="d"),
-            ),
+            columns=titled(title, "n generated", "n real", "d"),
             rows=(Row(label=label, cells=cells),),
             note=" ".join([about, *result["warnings"]]),
             reported=tuple(

@@ -22,7 +22,7 @@ from physplan_bench.phyground.templates import Templates
 from physplan_bench.provenance import file_digest, provenance
 from physplan_bench.records import Record, records_of
 from physplan_bench.run_records import add_run
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Table, rows_of, titled
 from physplan_bench.videos import read_video
 
 COLUMNS = (*GENERAL, *DOMAINS, "Overall")
@@ -114,10 +114,8 @@ def sample(video: np.ndarray, count: int) -> list[np.ndarray]:
 def row_table(rows: Mapping[str, Mapping[str, float | None]], note: str) -> Table:
     return Table(
         title="PhyGround, 1 to 5",
-        columns=tuple(Column(title=name) for name in COLUMNS),
-        rows=tuple(
-            Row(label=label, cells=tuple(row[name] for name in COLUMNS)) for label, row in rows.items()
-        ),
+        columns=titled(*COLUMNS),
+        rows=rows_of({label: [row[name] for name in COLUMNS] for label, row in rows.items()}),
         note=note,
         unit="score",
     )

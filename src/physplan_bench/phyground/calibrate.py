@@ -15,6 +15,7 @@ from scipy import stats
 
 from physplan_bench.phyground.aggregate import VideoScores
 from physplan_bench.phyground.dataset import Prompt
+from physplan_bench.sandbox.verdicts import area_under_curve
 
 GOOD_RATING = 4.0  # a human mean from here on counts as physically right
 
@@ -64,11 +65,8 @@ def agreement(judged: Sequence[Judged], human: Mapping[int, float | None]) -> di
 
 def auc(scores: np.ndarray, good: np.ndarray) -> float | None:
     """The chance that a good video scores above a bad one; ties count half."""
-    if not good.any() or good.all():
-        return None
-    ranks = stats.rankdata(scores)
-    n = int(good.sum())
-    return float((ranks[good].sum() - n * (n + 1) / 2) / (n * (len(good) - n)))
+    found = area_under_curve(scores, good)
+    return None if np.isnan(found) else found
 
 
 def best_limit(judged: Sequence[Judged]) -> float | None:

@@ -15,7 +15,7 @@ from physplan_bench.phyground.aggregate import VideoScores
 from physplan_bench.phyground.calibrate import Judged, best_limit, compare
 from physplan_bench.phyground.dataset import Prompt
 from physplan_bench.provenance import file_digest, provenance
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Table, rows_of, titled
 
 FIGURES = ("spearman", "auc", "precision", "recall")
 
@@ -83,11 +83,8 @@ class CalibrateVerify:
         left = len(result["left_out"])
         return Table(
             title=f"The verdict against human ratings, {label}",
-            columns=(Column(title="videos", digits=0), *(Column(title=name) for name in FIGURES)),
-            rows=tuple(
-                Row(label=name, cells=(row["videos"], *(row[figure] for figure in FIGURES)))
-                for name, row in rows.items()
-            ),
+            columns=titled("videos", *FIGURES),
+            rows=rows_of({name: [row[one] for one in ("videos", *FIGURES)] for name, row in rows.items()}),
             note=f"A human mean of 4 or more counts as right. {left} scenes of Physics-IQ are left out.",
             unit="agreement",
         )

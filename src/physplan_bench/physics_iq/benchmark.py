@@ -217,9 +217,7 @@ def score_videos(
     interval = score_interval(pairs, [v.scene.scenario for v in videos], config)
     return {
         "provenance": provenance(
-            protocol=f"physics-iq {config.protocol}",
-            settings={**asdict(config), "fps": fps},
-            seeds=[0],
+            protocol=f"physics-iq {config.protocol}", settings={**asdict(config), "fps": fps}, seeds=[0]
         ),
         **_group(range(len(pairs)), scores, pairs),
         "interval": asdict(interval),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections import Counter
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from physplan.errors import PhysPlanError
+from physplan_bench.tables import read_rows
 from physplan_bench.videos import VideoInfo, probe
 
 COUNT = 198
@@ -81,17 +81,7 @@ def load_videos(generated: Path, real: Path, descriptions: Path | list[Scene]) -
 
 def read_descriptions(path: Path) -> list[Scene]:
     """The 198 take-1 rows of descriptions.csv, in order of their ids."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
-            if missing:
-                raise PhysPlanError(
-                    f"{path} lacks the column(s) {', '.join(missing)}: give descriptions.csv."
-                )
-            rows = list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise PhysPlanError(f"{path} cannot be read as descriptions.csv ({error}).") from error
+    rows = read_rows(path, COLUMNS, "descriptions.csv")
     faults, scenes = [], []
     for number, row in enumerate(rows, start=2):
         match = re.fullmatch(r"(\d{4})_(perspective-\w+)_take-([12])_(.+?)(\.mp4)?", row["scenario"] or "")

@@ -19,10 +19,7 @@ from physplan.errors import PhysPlanError
 from physplan_bench.physics_iq.dataset import Scene, read_descriptions
 
 Prompts = Literal["op", "bpp"]
-FILES: Mapping[str, str] = {
-    "op": "descriptions_original.csv",
-    "bpp": "best_practice/descriptions_base.csv",
-}
+FILES: Mapping[str, str] = {"op": "descriptions_original.csv", "bpp": "best_practice/descriptions_base.csv"}
 SHARED = ("camera", "style", "only")  # the sentences that all best-practice prompts share, in this order
 PARTS = (*SHARED, "setup", "scene", "action")
 

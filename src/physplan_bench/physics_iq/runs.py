@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from physplan_bench.physics_iq.metrics import NAMES
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Table, rows_of, titled
 
 RUNS_FOR_A_CLAIM = 4
 SUBSCORES = ("spatial", "weighted_spatial", "spatiotemporal", "mse")
@@ -44,21 +44,17 @@ def summarise(values: list[float]) -> dict[str, float | None]:
 def runs_table(result: Mapping[str, Any], label: str) -> Table:
     """A row per run, then their mean and deviation."""
     titles = ("score", *(name.replace("_", " ") for name in SUBSCORES))
-    columns = tuple(Column(title=title, digits=1) for title in titles)
-    rows = [
-        Row(
-            label=name,
-            cells=(run["unclipped_score"], *(100 * run["verified"][part] for part in SUBSCORES)),
-        )
+    rows = {
+        name: (run["unclipped_score"], *(100 * run["verified"][part] for part in SUBSCORES))
         for name, run in result["runs"].items()
-    ]
+    }
     for which in ("mean", "std"):
         cells = (result["score"][which], *(result["verified"][part][which] for part in SUBSCORES))
-        rows.append(Row(label=f"{label}, {which}", cells=cells))
+        rows[f"{label}, {which}"] = cells
     return Table(
         title="Physics-IQ, several runs",
-        columns=columns,
-        rows=tuple(rows),
+        columns=titled(*titles, digits=1),
+        rows=rows_of(rows),
         note="std: the sample's standard deviation over runs. Sub-scores are Verified's, in percent.",
         unit="Physics-IQ score",
     )

@@ -65,9 +65,7 @@ def official_variance(variance: Metrics) -> Metrics:
 
 def variance_of_takes(variances: Sequence[Metrics]) -> float:
     """What the official code prints beside the score: the sum of the three overlaps less the MSE, a mean."""
-    return float(
-        np.mean([v.spatiotemporal + v.spatial + v.weighted_spatial - v.mse for v in variances]),
-    )
+    return float(np.mean([v.spatiotemporal + v.spatial + v.weighted_spatial - v.mse for v in variances]))
 
 
 def _ratio(value: float, reference: float) -> float:

@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from physplan.errors import PhysPlanError
-from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import to_plain
-from physplan.pipeline.events import quiet_libraries
 from physplan_bench.benchmark import Results
 from physplan_bench.bootstrap import Interval, cluster_bootstrap
 from physplan_bench.cases import Case
@@ -22,8 +19,8 @@ from physplan_bench.provenance import provenance
 from physplan_bench.sandbox.arms import Arm
 from physplan_bench.sandbox.light import EffectCount, LitScene, TunedLitScene, count_effects
 from physplan_bench.sandbox.making import make_video
-from physplan_bench.sandbox.scenes import study_config, weights_digest
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.sandbox.scenes import SceneStudy, work_alone
+from physplan_bench.tables import Table, rows_of, titled
 from physplan_sandbox.truth import true_chain
 from physplan_sandbox.world.light import EFFECTS
 from physplan_sandbox.world.phenomena import scene
@@ -34,39 +31,25 @@ ARMS = ("truth", "storyboard", "sketch")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LightStudy:
+class LightStudy(SceneStudy):
     scenes: int = 40
-    split: str = "test"
     first: int = 2100
     arms: tuple[str, ...] = ARMS
-    config: Config
     name = "light"
-
-    @classmethod
-    def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> LightStudy:
-        return cls(config=study_config(overrides), **fields)
 
     def cases(self) -> list[Case]:
         return [
             Case(
                 name=f"light-{self.split}-{index}-{arm}",
                 group=arm,
-                identity={
-                    "benchmark": PROTOCOL,
-                    "weights": weights_digest(),
-                    "split": self.split,
-                    "scene": index,
-                    "arm": arm,
-                    "config": to_plain(self.config),
-                },
+                identity={**self.identity(PROTOCOL, index), "arm": arm, "config": to_plain(self.config)},
             )
             for index in range(self.first, self.first + self.scenes)
             for arm in self.arms
         ]
 
     def setup(self) -> CaseFunction:
-        quiet_libraries()
-        torch.set_num_threads(1)
+        work_alone()
         config, split = self.config, self.split
 
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
@@ -94,9 +77,8 @@ class LightStudy:
             per_case = [results[case.name]["effects"] for case in self.cases() if case.group == arm]
             planned = [effects for effects in per_case if effects]
             found[arm] = {effect: summary([one[effect] for one in planned]) for effect in EFFECTS}
-        settings = {"split": self.split, "first": self.first, "scenes": self.scenes}
         return {
-            "provenance": provenance(protocol=PROTOCOL, settings=settings, seeds=[0]),
+            "provenance": provenance(protocol=PROTOCOL, settings=self.chosen, seeds=[0]),
             "light": found,
             "without_plan": sum(results[case.name]["effects"] is None for case in self.cases())
             // len(self.arms),
@@ -105,15 +87,13 @@ class LightStudy:
     def table(self, result: Mapping[str, Any], label: str) -> Table:
         lost, light = result["without_plan"], result["light"]
         seen = ", ".join(f"{light[self.arms[0]][effect]['scenes']} {effect}" for effect in EFFECTS)
-        rows = []
-        for arm in self.arms:
-            shares = [light[arm][effect]["share"] for effect in EFFECTS]
-            rows.append(Row(label=arm, cells=tuple(Interval(**share) if share else None for share in shares)))
+        shares = {arm: [light[arm][effect]["share"] for effect in EFFECTS] for arm in self.arms}
+        rows = {arm: [Interval(**one) if one else None for one in found] for arm, found in shares.items()}
         return Table(
             title=f"Light drawn right, %, {self.scenes} {self.split} scenes from {self.first}",
             label="Video",
-            columns=tuple(Column(title=effect, digits=0, best="max") for effect in EFFECTS),
-            rows=tuple(rows),
+            columns=titled(*EFFECTS, digits=0, best="max"),
+            rows=rows_of(rows),
             note="Of the pixels where an effect is new, or gone since the first frame, at the anchors and in"
             f" the last frame; mean over the scenes that have enough of it ({seen}). Without a plan: {lost}.",
         )

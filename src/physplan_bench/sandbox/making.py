@@ -20,7 +20,7 @@ from physplan.verify import Perception, Verdict, verify_video
 from physplan_bench.sandbox.arms import BEST_OF_N, NO_MOTION, TRUTH, WHOLE, Arm
 from physplan_bench.sandbox.scenes import PreparedScene
 from physplan_bench.sandbox.sketches import whole_keyframes, without_motion
-from physplan_models.attempts.changing import pulled
+from physplan_models.attempts.changing import strengthened
 from physplan_models.attempts.deciding import Facts, Kind, next_changes
 
 NEXT_SEED = 1000  # so far apart are the attempts' seeds: no two seeds of a study share one
@@ -116,7 +116,7 @@ def corrected(arm: Arm, tried: Sequence[Attempt]) -> tuple[PreparedScene, int, t
             if "keyframes" in kinds:
                 events = [change.event - 1 for change in changes]
                 at = at.redrawn(arm.level, arm.plan, events, seed=len(tried))
-            config = pulled(at.config, arm.runs, at.backends, kinds)
+            config = strengthened(at.config, arm.runs, at.backends, kinds)
             return at.with_config(config), one.seed, told
         except PhysPlanError:  # no better keyframe came
             able -= kinds

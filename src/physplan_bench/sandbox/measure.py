@@ -76,11 +76,7 @@ def make_measure(config: Config, split: str, *, keep_videos: bool) -> CaseFuncti
 
 
 def describe(shown: Scene) -> dict[str, str]:
-    return {
-        "domain": shown.phenomenon.domain,
-        "phenomenon": shown.phenomenon.name,
-        "variant": shown.variant,
-    }
+    return {"domain": shown.phenomenon.domain, "phenomenon": shown.phenomenon.name, "variant": shown.variant}
 
 
 def compare_with_truth(shown: Scene, truth: Clip, video: np.ndarray) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from physplan.graph.motion import LAWS
 from physplan_sandbox.world.render import Clip
 
 MIN_SEEN_PIXELS = 8  # pixels that an object must show in a true frame to have a place there
+COVERED_SHARE, PASSING_SHIFT = 0.8, 0.02  # of what is seen of it at first; of the frame
 
 Place = tuple[float, float]  # across and down, in fractions of the frame
 Track = Sequence[Place | None]  # frame by frame
@@ -87,21 +88,20 @@ def hides(clip: Clip, keys: Collection[str]) -> bool:
     return any(_passes(clip, clip.names.index(key)) for key in keys if key in clip.names)
 
 
-def _passes(
-    clip: Clip, index: int, *, least: int = MIN_SEEN_PIXELS, covered: float = 0.8, away: float = 0.02
-) -> bool:
+def _passes(clip: Clip, index: int) -> bool:
     first = clip.objects[0]
     own = first == index
-    start, others = place(own, least), (first > 1) & ~own  # 0 and 1 are the wall and the table
+    start, others = place(own, MIN_SEEN_PIXELS), (first > 1) & ~own  # 0 and 1 are the wall and the table
     for shown, depth in zip(clip.objects[1:], clip.depth[1:], strict=True):
         mask = shown == index
-        here = place(mask, least)
-        if start is None or here is None or _apart(start, here) < away:
+        here = place(mask, MIN_SEEN_PIXELS)
+        if start is None or here is None or _apart(start, here) < PASSING_SHIFT:
             continue
-        if (mask & others).sum() >= least:  # where another was, it is: in front
+        if (mask & others).sum() >= MIN_SEEN_PIXELS:  # where another was, it is: in front
             return True
         rim = ndimage.binary_dilation(mask) & ~mask & (shown > 1)
         nearer = rim & (depth > np.median(depth[mask]))
-        if mask.sum() < covered * own.sum() and nearer.sum() >= least / 2:  # partly behind what it touches
+        behind = mask.sum() < COVERED_SHARE * own.sum() and nearer.sum() >= MIN_SEEN_PIXELS / 2
+        if behind:  # in part, what it touches
             return True
     return False

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
+import torch
 from PIL import Image
 
 from physplan.errors import PhysPlanError
@@ -24,6 +25,7 @@ from physplan.pipeline.backends import Backends
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.defaults import with_defaults
+from physplan.pipeline.events import quiet_libraries
 from physplan.pipeline.planning import make_plan
 from physplan_bench.provenance import file_digest
 from physplan_models.attempts.changing import require_better
@@ -62,6 +64,36 @@ def study_config(overrides: Mapping[str, Any] | None = None) -> Config:
     config = with_defaults(load_config("sandbox", overrides))
     check_honoured(config)
     return config
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneStudy:
+    """What studies of single scenes have in common: which scenes, and the sandbox's preset."""
+
+    scenes: int
+    split: str = "test"
+    first: int
+    config: Config
+
+    CHANGES: ClassVar[Mapping[str, Any]] = {}  # of the preset, for all of the study
+
+    @classmethod
+    def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> Self:
+        return cls(config=study_config({**cls.CHANGES, **(overrides or {})}), **fields)
+
+    def identity(self, protocol: str, scene: int) -> dict[str, Any]:
+        """Of a case: what decides every study's."""
+        return {"benchmark": protocol, "weights": weights_digest(), "split": self.split, "scene": scene}
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        return {"split": self.split, "first": self.first, "scenes": self.scenes}
+
+
+def work_alone() -> None:
+    """Several small networks side by side: threads would only wait for each other."""
+    quiet_libraries()
+    torch.set_num_threads(1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

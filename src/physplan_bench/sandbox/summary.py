@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from physplan_bench.bootstrap import cluster_bootstrap, paired_difference
+from physplan_bench.bootstrap import cluster_bootstrap, paired_difference, percentage
 from physplan_bench.physics_iq.benchmark import Pair, PhysicsIQConfig, score_interval
 from physplan_bench.physics_iq.metrics import Metrics
 from physplan_bench.sandbox.arms import PROPOSED, TRUTH, Arm
@@ -44,9 +45,7 @@ def figures(group: Sequence[Measured]) -> dict[str, Any]:
     scenes = [case["scene"] for case, _ in group]
     results = [result for _, result in group]
 
-    def share(values: Sequence[float]) -> dict[str, float]:
-        return asdict(cluster_bootstrap(100.0 * np.array(values, dtype=float), scenes, share_of=100))
-
+    share = partial(percentage, clusters=scenes)
     pairs: list[Pair] = [(Metrics(**r["metrics"]), Metrics(**r["variance"])) for r in results]
     events = [(case["scene"], e) for case, r in group for e in r["events"] if e is not None]
     both = [r["plausible"] and r["preserved"] for r in results]
@@ -58,11 +57,7 @@ def figures(group: Sequence[Measured]) -> dict[str, Any]:
         "plausible": share([r["plausible"] for r in results]),
         "preserved": share([r["preserved"] for r in results]),
         "plausible_and_preserved": share(both),
-        "plausible_events": asdict(
-            cluster_bootstrap(
-                100.0 * np.array([e for _, e in events], dtype=float), [s for s, _ in events], share_of=100
-            )
-        ),
+        "plausible_events": percentage([e for _, e in events], [s for s, _ in events]),
         "physics_iq": asdict(score_interval(pairs, [str(s) for s in scenes], PhysicsIQConfig())),
         "centroid_error": mean_known([r["centroid_error"] for r in results], scenes),
         "rest_changed": mean_known([rest_changed(r) for r in results], scenes),

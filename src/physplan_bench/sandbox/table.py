@@ -11,7 +11,7 @@ from physplan_bench.paper_tables import reported_rows
 from physplan_bench.plots import bar_plot, curve_plot, point_plot
 from physplan_bench.sandbox.arms import EDITOR_LEVEL, PROPOSED, TRUTH
 from physplan_bench.sandbox.summary import baseline
-from physplan_bench.tables import Best, Column, Row, Table, format_cell
+from physplan_bench.tables import Best, Column, Row, Table, format_cell, titled
 
 SHARES = {
     "plausible": "Plausible %",
@@ -46,13 +46,10 @@ def make_table(result: Mapping[str, Any]) -> Table:
     return Table(
         title=title_of(result["provenance"]),
         columns=(
-            *(Column(title=title, digits=0, best="max") for title in SHOWN.values()),
-            Column(title=f"less {compared}", digits=0),
-            Column(title="won : lost"),
+            *titled(*SHOWN.values(), digits=0, best="max"),
+            *titled(f"less {compared}", "won : lost", digits=0),
             *(Column(title=title, digits=digits, best=best) for title, digits, best in LOOKS.values()),
-            *([Column(title="Attempts", digits=1)] if tried else []),
-            Column(title="CPU s", digits=1),
-            Column(title="s", digits=1),
+            *titled(*(["Attempts"] if tried else []), "CPU s", "s", digits=1),
         ),
         rows=tuple(
             Row(

@@ -16,16 +16,14 @@ from physplan.guidance.config import MeasureConfig
 from physplan.guidance.objective import GraphObjective, measure_frame
 from physplan.methods import find
 from physplan.perception import Evidence
-from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import to_plain
-from physplan.pipeline.events import quiet_libraries
 from physplan.sketch.scene import aligned_evidence
 from physplan_bench.benchmark import Results
 from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import provenance
-from physplan_bench.sandbox.scenes import PreparedScene, study_config, weights_digest
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.sandbox.scenes import PreparedScene, SceneStudy, weights_digest, work_alone
+from physplan_bench.tables import Table, rows_of, titled
 from physplan_sandbox.world.phenomena import scene
 
 PROTOCOL = "sandbox terms 2"
@@ -36,15 +34,13 @@ Shares = dict[str, list[int]]  # per term: unsatisfied, measured
 
 
 @dataclass(frozen=True, kw_only=True)
-class TermStudy:
+class TermStudy(SceneStudy):
     """Terms at the plan's anchors, so that errors of its timing are in all figures."""
 
     scenes: int = 24
-    split: str = "test"
     first: int = 1800
     levels: tuple[int, ...] = (1, 3)
     method: str = "guided_sketch"  # whose settings of `measure`
-    config: Config
     name = "terms"
 
     @property
@@ -54,20 +50,13 @@ class TermStudy:
             raise PhysPlanError(f"{self.method} measures no terms: choose guided_sketch or physplan.")
         return found.measure
 
-    @classmethod
-    def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> TermStudy:
-        return cls(config=study_config(overrides), **fields)
-
     def cases(self) -> list[Case]:
         return [
             Case(
                 name=f"terms-{self.split}-{index}-{level}",
                 group=f"level {level}",
                 identity={
-                    "benchmark": PROTOCOL,
-                    "weights": weights_digest(),
-                    "split": self.split,
-                    "scene": index,
+                    **self.identity(PROTOCOL, index),
                     "level": level,
                     "measure": to_plain(self.measure),
                     "perception": to_plain(self.config.perception),
@@ -78,8 +67,7 @@ class TermStudy:
         ]
 
     def setup(self) -> CaseFunction:
-        quiet_libraries()
-        torch.set_num_threads(1)
+        work_alone()
         config, split, terms = self.config, self.split, self.measure
 
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
@@ -98,27 +86,19 @@ class TermStudy:
                     for term, (bad, of) in results[case.name][kind][frame].items():
                         sums = row.setdefault(term, [0, 0])
                         row[term] = [sums[0] + bad, sums[1] + of]
-        settings = {
-            "split": self.split,
-            "first": self.first,
-            "scenes": self.scenes,
-            "weights": weights_digest(),
-        }
-        return {
-            "provenance": provenance(
-                protocol=PROTOCOL, settings={**settings, "measure": to_plain(self.measure)}
-            ),
-            "unsatisfied": found,
-        }
+        settings = {**self.chosen, "weights": weights_digest(), "measure": to_plain(self.measure)}
+        return {"provenance": provenance(protocol=PROTOCOL, settings=settings), "unsatisfied": found}
 
     def table(self, result: Mapping[str, Any], label: str) -> Table:
         return Table(
             title=f"Unsatisfied terms of {self.method}, {self.scenes} {self.split} scenes from {self.first}",
             label="Frame, editor, keyframes",
-            columns=(*(Column(title=name) for name in NAMES), Column(title="all %", digits=0)),
-            rows=tuple(
-                Row(label=where, cells=(*_shares(row), 100 * _sum(row, 0) / max(_sum(row, 1), 1)))
-                for where, row in sorted(result["unsatisfied"].items(), reverse=True)
+            columns=(*titled(*NAMES), *titled("all %", digits=0)),
+            rows=rows_of(
+                {
+                    where: (*_shares(row), 100 * _sum(row, 0) / max(_sum(row, 1), 1))
+                    for where, row in sorted(result["unsatisfied"].items(), reverse=True)
+                }
             ),
             note=(
                 "Unsatisfied of all that were measured, at the plan's anchors. True frame: the simulator's,"

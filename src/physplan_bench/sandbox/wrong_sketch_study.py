@@ -11,20 +11,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from physplan.guidance.extensions.selection import chosen_terms
-from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import to_plain
-from physplan.pipeline.events import quiet_libraries
 from physplan_bench.benchmark import Results
 from physplan_bench.bootstrap import clopper_pearson
 from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
 from physplan_bench.provenance import provenance
-from physplan_bench.sandbox.scenes import PreparedScene, study_config, weights_digest
+from physplan_bench.sandbox.scenes import PreparedScene, SceneStudy, work_alone
 from physplan_bench.sandbox.wrong_sketch import ARMS, WITHOUT, WRONG, find_task, measure_task, mended, spoilt
-from physplan_bench.tables import Column, Row, Table, format_cell
+from physplan_bench.tables import Table, format_cell, rows_of, titled
 from physplan_sandbox.truth import true_chain
 from physplan_sandbox.world.phenomena import one_of_each, scene
 from physplan_sandbox.world.scene import Scene
@@ -49,30 +45,21 @@ LABELS = {"none": "no guidance", "all": "all terms"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class WrongSketchStudy:
+class WrongSketchStudy(SceneStudy):
     scenes: int = 20
-    split: str = "test"
     first: int = 1900
     terms: tuple[str, ...] = tuple(WRONG)
     diagonal: bool = False  # leave out only the term of the spoilt property, never another one
-    config: Config
     name = "wrong-sketch"
-
-    @classmethod
-    def of_preset(cls, overrides: Mapping[str, Any] | None = None, **fields: Any) -> WrongSketchStudy:
-        return cls(config=study_config({**SETTINGS, **(overrides or {})}), **fields)
+    CHANGES = SETTINGS
 
     def cases(self) -> list[Case]:
-        weights = weights_digest()
         return [
             Case(
                 name=f"wrong-{self.split}-{shown.index}-{term}",
                 group=term,
                 identity={
-                    "benchmark": PROTOCOL,
-                    "weights": weights,
-                    "split": self.split,
-                    "scene": shown.index,
+                    **self.identity(PROTOCOL, shown.index),
                     "phenomenon": shown.phenomenon.name,
                     "variant": shown.variant,
                     "term": term,
@@ -88,8 +75,7 @@ class WrongSketchStudy:
         return ["none", "all", WITHOUT.format(term)] if self.diagonal else list(ARMS)
 
     def setup(self) -> CaseFunction:
-        quiet_libraries()
-        torch.set_num_threads(1)
+        work_alone()
         config, split = self.config, self.split
 
         def measure(case: Case, directory: Path) -> Mapping[str, Any]:
@@ -118,9 +104,8 @@ class WrongSketchStudy:
             for arm in self.arms(term):
                 good, of = found[arm].get(term, [0, 0])
                 found[arm][term] = [good + mended(errors, arm), of + 1]
-        settings = {"split": self.split, "first": self.first, "scenes": self.scenes}
         return {
-            "provenance": provenance(protocol=PROTOCOL, settings=settings, seeds=[0]),
+            "provenance": provenance(protocol=PROTOCOL, settings=self.chosen, seeds=[0]),
             "mended": found,
             "left_out": left_out,
         }
@@ -132,13 +117,9 @@ class WrongSketchStudy:
         return Table(
             title=f"Properties mended, {self.scenes} {self.split} scenes from {self.first} for each term",
             label="Guidance",
-            columns=tuple(Column(title=term) for term in self.terms),
-            rows=tuple(
-                Row(
-                    label=LABELS.get(arm, arm),
-                    cells=tuple(cell(result["mended"][arm], term) for term in WRONG),
-                )
-                for arm in ARMS
+            columns=titled(*self.terms),
+            rows=rows_of(
+                {LABELS.get(arm, arm): [cell(result["mended"][arm], term) for term in WRONG] for arm in ARMS}
             ),
             note="The sketch has one property of one object wrong; the keyframes are the simulator's."
             " Mended: the video's error is at most half of the sketch's; in brackets the 95 % interval.",

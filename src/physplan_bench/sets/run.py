@@ -19,7 +19,7 @@ from physplan_bench.records import Record, need_records
 from physplan_bench.sets.equal_time import equal_count, seconds_of
 from physplan_bench.sets.file import OWN
 from physplan_bench.sets.parts import Part
-from physplan_bench.tables import Column, Row, Table
+from physplan_bench.tables import Row, Table, titled
 
 Command = Callable[[Sequence[str]], int]
 DONE = "part.json"
@@ -127,7 +127,7 @@ def set_table(parts: Sequence[Part]) -> Table:
         rows.append(Row(label=f"{benchmark}: {label}", cells=(len(records), interval, paid or None)))
     return Table(
         title="Set",
-        columns=(Column(title="videos"), Column(title="mean score"), Column(title="USD", digits=4)),
+        columns=(*titled("videos", "mean score"), *titled("USD", digits=4)),
         rows=tuple(rows),
         label="Benchmark: preset and method",
         note="Scores are each benchmark's own. Intervals are over its scenes; seeds of one stay together.",

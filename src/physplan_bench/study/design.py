@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Protocol, TypeVar
 
 from physplan.errors import PhysPlanError
 from physplan.files import write_json
 from physplan.foreign import inside, read_file
 from physplan.graph.errors import GraphError
+from physplan.graph.json_values import read_as, read_object
 from physplan.graph.parsing import parse_json
 from physplan.runs.records import LIMITS
 from physplan_bench.study.assign import Pair, Trial, deal
 
 FILE, VIDEOS, FRAMES, VOTES = "study.json", "videos", "frames", "votes.sqlite"
 VERSION = 1
+
+
+class _Design(Protocol):
+    def files(self) -> list[str]: ...
+
+
+Design = TypeVar("Design", bound=_Design)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,58 +102,40 @@ class Study:
 
 
 def load_study(folder: Path) -> Study:
-    """The folder is untrusted input: any fault in it is one sentence."""
-    path = folder / FILE
+    study = read_design(folder, FILE, Study, ("study", VERSION))
+    for pair in study.pairs:
+        if not 0 <= pair.prompt < len(study.prompts) or not {pair.first, pair.second} <= set(
+            study.prompts[pair.prompt].videos
+        ):
+            raise _no_design(folder / FILE, "study", f"a pair of what is not there: {pair}")
+    try:
+        if max(study.seed, study.per_participant, study.participants) >= 1_000_000 or study.seed < 0:
+            raise ValueError("a number is out of range")
+        study.hands  # noqa: B018 - dealt here, so that a wrong number is an error now
+    except (ValueError, IndexError) as error:
+        raise _no_design(folder / FILE, "study", error) from None
+    return study
+
+
+def read_design(folder: Path, name: str, kind: type[Design], mark: tuple[str, int]) -> Design:
+    """A study or a rating. The folder is untrusted input: any fault in it is one sentence."""
+    path, (what, version) = folder / name, mark
     try:
         content = parse_json(read_file(path, limit=LIMITS.max_bytes), LIMITS)
-        study = _study(content)
-        for name in study.files():
-            if not inside(folder, name).is_file():
-                raise PhysPlanError(f"{folder} lacks the file {name}: make the study again.")
-        study.hands  # noqa: B018 - dealt here, so that a wrong number is an error now
-        return study
+        if (found := read_object(content, "$").get(f"physplan_{what}")) != version:
+            raise ValueError(f"version {found!r}, this PhysPlan reads {version}")
+        design: Design = read_as(kind, content, "$")
+        for file in design.files():
+            if not inside(folder, file).is_file():
+                raise PhysPlanError(f"{folder} lacks the file {file}: make it again.")
+        return design
     except FileNotFoundError:
         raise PhysPlanError(f"There is no {path}: make a study with `physplan study make`.") from None
     except OSError as error:
         raise PhysPlanError(f"{path} cannot be read ({error.strerror}).") from None
-    except (GraphError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise PhysPlanError(f"{path} is not a study of PhysPlan ({error!r}): make it again.") from None
+    except (GraphError, ValueError) as error:
+        raise _no_design(path, what, error) from None
 
 
-def _study(content: Any) -> Study:
-    if content["physplan_study"] != VERSION:
-        raise ValueError(f"version {content['physplan_study']!r}, this PhysPlan reads {VERSION}")
-    given = {name: value for name, value in content.items() if name != "physplan_study"}
-    prompts = tuple(
-        Prompt(**{**one, "videos": {_text(k): _text(v) for k, v in one["videos"].items()}})
-        for one in given.pop("prompts")
-    )
-    for one in prompts:
-        _texts((one.prompt, one.domain, one.frame))
-    pairs = tuple(Pair(**one) for one in given.pop("pairs"))
-    for pair in pairs:
-        if not 0 <= pair.prompt < len(prompts) or not {pair.first, pair.second} <= set(
-            prompts[pair.prompt].videos
-        ):
-            raise ValueError(f"a pair of what is not there: {pair}")
-    known = [Known(**one) for one in (given.pop("example"), *given.pop("checks"))]
-    for check in known:
-        _texts((check.prompt, check.frame, check.good, check.bad))
-    for name in ("seed", "per_participant", "participants"):
-        if type(given[name]) is not int or not 0 <= given[name] < 1_000_000:
-            raise ValueError(f"{name} is {given[name]!r}")
-    if type(given["codes"]) is not bool:
-        raise TypeError(f"codes is {given['codes']!r}")
-    _texts((given["id"], given["title"], given["contact"]))
-    lists: dict[str, Any] = {name: _texts(given.pop(name)) for name in ("methods", "consent", "notes")}
-    return Study(prompts=prompts, pairs=pairs, example=known[0], checks=tuple(known[1:]), **lists, **given)
-
-
-def _texts(values: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(_text(value) for value in values)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return value
+def _no_design(path: Path, what: str, why: object) -> PhysPlanError:
+    return PhysPlanError(f"{path} is not a {what} of PhysPlan ({why}): make it again.")

@@ -14,15 +14,12 @@ from typing import Any
 
 from physplan.errors import PhysPlanError
 from physplan.files import write_json
-from physplan.foreign import inside, plain, read_file
-from physplan.graph.errors import GraphError
-from physplan.graph.parsing import parse_json
-from physplan.runs.records import LIMITS
+from physplan.foreign import plain
 from physplan_bench.failures import STAGES
 from physplan_bench.failures.agreement import agreement, resolve
 from physplan_bench.failures.page import MEANINGS, FailedVideo
 from physplan_bench.new_folder import new_folder
-from physplan_bench.study.design import FRAMES, VIDEOS
+from physplan_bench.study.design import FRAMES, VIDEOS, read_design
 from physplan_bench.study.media import copy_video
 from physplan_bench.study.store import Database
 from physplan_studio.web.server import Refused
@@ -101,25 +98,7 @@ def is_rating(folder: Path) -> bool:
 
 
 def load_rating(folder: Path) -> Rating:
-    path = folder / FILE
-    try:
-        content: Any = parse_json(read_file(path, limit=LIMITS.max_bytes), LIMITS)
-        if content["physplan_rating"] != VERSION:
-            raise ValueError(f"version {content['physplan_rating']!r}")
-        lists = ("events", "keyframes")
-        videos = tuple(
-            Rated(**{**one, **{name: tuple(map(str, one[name])) for name in lists}})
-            for one in content["videos"]
-        )
-        rating = Rating(id=str(content["id"]), title=str(content["title"]), videos=videos)
-        for name in rating.files():
-            if not inside(folder, name).is_file():
-                raise PhysPlanError(f"{folder} lacks the file {name}: make it again.")
-        return rating
-    except OSError as error:
-        raise PhysPlanError(f"{path} cannot be read ({error.strerror}).") from None
-    except (GraphError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise PhysPlanError(f"{path} is not a rating of PhysPlan ({error!r}): make it again.") from None
+    return read_design(folder, FILE, Rating, ("rating", VERSION))
 
 
 class RatingStore(Database):

@@ -14,7 +14,7 @@ from physplan_bench.study.analysis import POOLED
 from physplan_bench.study.criteria import CRITERIA, KEYS
 from physplan_bench.study.design import Study
 from physplan_bench.study.votes import Rater, counted
-from physplan_bench.tables import Column, Row, Table, csv_cell
+from physplan_bench.tables import Table, csv_cell, rows_of, titled
 
 
 def make_tables(result: Mapping[str, Any]) -> list[Table]:
@@ -32,10 +32,7 @@ def _preference_table(result: Mapping[str, Any]) -> Table:
     return Table(
         title=f"How often {result['methods'][0]} was preferred (%)",
         columns=STUDY_COLUMNS,
-        rows=tuple(
-            Row(label=name, cells=tuple(_percent(result["preference"][key][name]) for key in KEYS))
-            for name in names
-        ),
+        rows=rows_of({name: [_percent(result["preference"][key][name]) for key in KEYS] for name in names}),
         label="Against",
         unit="% of votes",
         reported=reported_rows("user-study"),
@@ -50,9 +47,8 @@ def _domain_table(result: Mapping[str, Any]) -> Table:
     return Table(
         title=f"How often {result['methods'][0]} was preferred, per domain (%)",
         columns=STUDY_COLUMNS,
-        rows=tuple(
-            Row(label=domain, cells=tuple(_percent(rates[key]) for key in KEYS))
-            for domain, rates in result["domains"].items()
+        rows=rows_of(
+            {domain: [_percent(rates[key]) for key in KEYS] for domain, rates in result["domains"].items()}
         ),
         label="Domain",
         unit="% of votes",
@@ -62,10 +58,12 @@ def _domain_table(result: Mapping[str, Any]) -> Table:
 def _score_table(result: Mapping[str, Any]) -> Table:
     return Table(
         title="Bradley-Terry scores",
-        columns=tuple(Column(title=criterion.title, best="max") for criterion in CRITERIA),
-        rows=tuple(
-            Row(label=name, cells=tuple(Interval(**result["bradley_terry"][key][name]) for key in KEYS))
-            for name in result["methods"]
+        columns=titled(*(criterion.title for criterion in CRITERIA), best="max"),
+        rows=rows_of(
+            {
+                name: [Interval(**result["bradley_terry"][key][name]) for key in KEYS]
+                for name in result["methods"]
+            }
         ),
         unit="log-strength, mean 0",
         note="A method with s more is chosen over another with probability 1 / (1 + exp(-s)). Half a vote "
@@ -82,8 +80,8 @@ def _trust_table(result: Mapping[str, Any]) -> Table:
     ]
     return Table(
         title="How far the votes can be trusted",
-        columns=tuple(Column(title=criterion.title) for criterion in CRITERIA),
-        rows=tuple(Row(label=label, cells=tuple(cell(key) for key in KEYS)) for label, cell in tests),
+        columns=titled(*(criterion.title for criterion in CRITERIA)),
+        rows=rows_of({label: [cell(key) for key in KEYS] for label, cell in tests}),
         label="",
         note="Alpha: 1 is full agreement, 0 that of chance. A share of Video A away from 0.50 is a bias "
         f"towards a side. Median {result['participants']['seconds_per_pair']:.0f} s per pair.",

@@ -18,14 +18,7 @@ from torch import Tensor
 from physplan.errors import PhysPlanError
 from physplan.perception.images import normalise
 from physplan.weights import load_model
-from physplan_bench.pixels import (
-    CLIP,
-    IMAGENET,
-    centre_crop,
-    resize_shorter,
-    stacked,
-    to_numpy,
-)
+from physplan_bench.pixels import CLIP, IMAGENET, centre_crop, resize_shorter, stacked, to_numpy
 from physplan_bench.vbench import dimensions
 
 Measure = Callable[[np.ndarray, float], float]  # (video, fps) -> value

@@ -77,7 +77,7 @@ def _changed(
         best = _replanned(run, best, kinds["plan"])
     elif "keyframes" in kinds:
         best = _redrawn(run, best, [change.event for change in changes], seed=len(tried))
-    config = pulled(best.config, best.method, best.backends, kinds.keys())
+    config = strengthened(best.config, best.method, best.backends, kinds.keys())
     if "words" in kinds:
         words = " ".join(filter(None, [config.video.words, kinds["words"].words]))
         config = replace(config, video=replace(config.video, words=words))
@@ -97,8 +97,8 @@ def _off(run: Run) -> Mapping[int, tuple[str, ...]]:
 # ---- the guidance and the sketch ----------------------------------------------------------------------
 
 
-def pulled(config: Config, method: Method, backends: Backends, kinds: Collection[str]) -> Config:
-    """Twice the repeats; the clocks half way to the end."""
+def strengthened(config: Config, method: Method, backends: Backends, kinds: Collection[str]) -> Config:
+    """The config with twice the guided repeats, and the clocks half way to the end."""
     model = backends.video
     guidance = method.guidance(config)
     if guidance is not None:
@@ -147,7 +147,7 @@ def require_better(drawn: Keyframe, before: Image.Image, off: Collection[str]) -
 
 def _replanned(run: Run, best: Run, change: Change) -> Run:
     """A new plan, from a reasoner that is shown the old one with what was not seen of it."""
-    shown = _Shown(best.backends, layout.load_plan(best.folder.path), change.words)
+    shown = _BackendsForReplanning(best.backends, layout.load_plan(best.folder.path), change.words)
     chain = make_plan(best.config, shown, best.frame, best.inputs.prompt, calls=run.calls)  # type: ignore[arg-type]
     images = _drawn(run, best, chain, seed=0).images
     inputs = replace(best.inputs, plan=plan_digest(chain), keyframes=picture_digest(images))
@@ -166,7 +166,7 @@ def _drawn(run: Run, best: Run, chain: EventChain, *, seed: int, only: Sequence[
     )
 
 
-class _Shown:
+class _BackendsForReplanning:
     """Backends whose reasoner has the old plan and a remark before it at its first answer."""
 
     def __init__(self, backends: Backends, old: EventChain, remark: str) -> None:

@@ -1,4 +1,5 @@
-"""`physplan doctor`: the way to a video on this machine, what every preset lacks, and every setting."""
+"""The way to a video on this machine, as commands. --all: versions, devices, memory, disk, and for every
+preset what it needs, costs and lacks here. --settings: every setting."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ import platform
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from physplan.cli.parsers import add_command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,20 +28,13 @@ examples:
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "doctor",
-        help="the way to a video on this machine; --all: what every preset lacks",
-        description="The way to a video on this machine, as commands. --all: versions, devices, memory, disk,"
-        " and for every preset what it needs, costs and lacks here. --settings: every setting.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "the way to a video on this machine; --all: what every preset lacks"
+    parser = add_command(subparsers, "doctor", run, about, __doc__, _EXAMPLES)
     parser.add_argument("--all", action="store_true", help="versions, and what each preset needs and lacks")
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
     parser.add_argument(
         "--settings", action="store_true", help="every setting: type, range, default, meaning"
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`physplan models`: which weights a preset needs, which are here, and fetch what is missing."""
+"""Weights by preset: which are on this machine, and fetch the others once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from physplan import machine, plugins
+from physplan.cli.parsers import add_command
 from physplan.errors import PhysPlanError
 from physplan.machine import Weights, WeightSet
 from physplan.registry import did_you_mean
@@ -18,13 +19,8 @@ examples:
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "models",
-        help="list the weights of the presets, or fetch those of one",
-        description="Weights by preset: which are on this machine, and fetch the others once.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "list the weights of the presets, or fetch those of one"
+    parser = add_command(subparsers, "models", None, about, __doc__, _EXAMPLES)
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="the weights of every preset, or of one")
     listing.add_argument("preset", nargs="?", help="a preset's name")

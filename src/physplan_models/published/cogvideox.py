@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from physplan_models.published.model import Networks, PublishedModel
@@ -32,7 +33,8 @@ COGVIDEOX_5B = PublishedModel(
     encoder_parameters=4.76,
 )
 
-COGVIDEOX1_5_5B = PublishedModel(
+COGVIDEOX1_5_5B = replace(
+    COGVIDEOX_5B,
     name="cogvideox1.5-5b",
     repo="THUDM/CogVideoX1.5-5B-I2V",
     revision="46c90528707aebbe69066390b4fe7e7d24c9c2a4",
@@ -40,9 +42,6 @@ COGVIDEOX1_5_5B = PublishedModel(
     width=1360,
     num_frames=81,
     fps=16,
-    num_inference_steps=50,
-    guidance_scale=6.0,
-    pipeline="CogVideoXImageToVideoPipeline",
     networks=cogvideox_networks(
         vae={"invert_scale_latents": True},
         sample_frames=81,
@@ -53,5 +52,4 @@ COGVIDEOX1_5_5B = PublishedModel(
         ofs_embed_dim=512,
         max_text_seq_length=224,
     ),
-    encoder_parameters=4.76,
 )

@@ -16,10 +16,7 @@ COSMOS3_NANO = PublishedModel(
     num_inference_steps=35,
     guidance_scale=6.0,
     pipeline="Cosmos3OmniPipeline",
-    networks={
-        "transformer": ("Cosmos3OmniTransformer", {}),
-        "vae": ("AutoencoderKLWan", WAN2_2_5B_VAE),
-    },
+    networks={"transformer": ("Cosmos3OmniTransformer", {}), "vae": ("AutoencoderKLWan", WAN2_2_5B_VAE)},
     encoder_parameters=0.0,  # the transformer reads the words itself
     scheduler={"shift": 10.0},
     keyframes="any",

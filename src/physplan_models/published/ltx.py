@@ -40,22 +40,16 @@ LTX = PublishedModel(
     encoder_parameters=4.76,
 )
 
-LTX_0_9_5 = PublishedModel(
+LTX_0_9_5 = replace(
+    LTX,
     name="ltx-0.9.5",
     repo="Lightricks/LTX-Video-0.9.5",
     revision="main",
-    height=480,
-    width=704,
-    num_frames=161,
-    fps=24,
-    num_inference_steps=50,
-    guidance_scale=3.0,
     pipeline="LTXConditionPipeline",
     networks={
         "transformer": ("LTXVideoTransformer3DModel", {}),
         "vae": ("AutoencoderKLLTXVideo", LTX_095_AUTOENCODER),
     },
-    encoder_parameters=4.76,
     scheduler={"use_dynamic_shifting": False},
     keyframes="any",
 )
@@ -73,10 +67,7 @@ LTX_2 = PublishedModel(
     pipeline="LTX2ImageToVideoPipeline",
     networks={
         "transformer": ("LTX2VideoTransformer3DModel", {"rope_type": "split"}),
-        "vae": (
-            "AutoencoderKLLTX2Video",
-            {"spatial_compression_ratio": 32, "temporal_compression_ratio": 8},
-        ),
+        "vae": ("AutoencoderKLLTX2Video", {"spatial_compression_ratio": 32, "temporal_compression_ratio": 8}),
     },
     encoder_parameters=13.6,
     keyframes="any",
@@ -106,23 +97,15 @@ LTX_2_3_TRANSFORMER: Mapping[str, Any] = {
     "use_prompt_embeddings": False,
 }
 
-LTX_2_3 = PublishedModel(
+LTX_2_3 = replace(
+    LTX_2,
     name="ltx-2.3",
     repo="dg845/LTX-2.3-Diffusers",
-    revision="main",
-    height=512,
-    width=768,
-    num_frames=121,
-    fps=24,
     num_inference_steps=30,
-    guidance_scale=4.0,
-    pipeline="LTX2ImageToVideoPipeline",
     networks={
         "transformer": ("LTX2VideoTransformer3DModel", LTX_2_3_TRANSFORMER),
         "vae": ("AutoencoderKLLTX2Video", LTX_2_3_AUTOENCODER),
     },
-    encoder_parameters=13.6,
-    keyframes="any",
 )
 
 # The folder `transformer` is the distilled one: eight steps, no guidance. Its text encoder is Gemma 4.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from physplan_models.published.model import Networks, PublishedModel
@@ -13,6 +14,14 @@ def wan_networks(vae: Mapping[str, Any] | None = None, denoisers: int = 1, **tra
     config = {**large, **transformer}
     names = ("transformer", "transformer_2")[:denoisers]
     return dict.fromkeys(names, ("WanTransformer3DModel", config)) | {"vae": ("AutoencoderKLWan", vae or {})}
+
+
+def vace_networks(*, every: int, denoisers: int, num_layers: int, **transformer: Any) -> Networks:
+    """`every` so many layers takes the condition."""
+    layers = {"vace_layers": list(range(0, num_layers, every)), "vace_in_channels": 96}
+    config = {**transformer, "num_layers": num_layers, "in_channels": 16, **layers}
+    names = ("transformer", "transformer_2")[:denoisers]
+    return dict.fromkeys(names, ("WanVACETransformer3DModel", config)) | {"vae": ("AutoencoderKLWan", {})}
 
 
 WAN2_2_5B_VAE: Mapping[str, Any] = {
@@ -43,17 +52,13 @@ WAN2_1_14B = PublishedModel(
     encoder_parameters=7.0,
 )
 
-WAN2_2_A14B = PublishedModel(
+WAN2_2_A14B = replace(
+    WAN2_1_14B,
     name="wan2.2-a14b",
     repo="Wan-AI/Wan2.2-I2V-A14B-Diffusers",
     revision="596658fd9ca6b7b71d5057529bbf319ecbc61d74",
-    height=480,
-    width=832,
-    num_frames=81,
-    fps=16,
     num_inference_steps=40,
     guidance_scale=3.5,
-    pipeline="WanImageToVideoPipeline",
     networks=wan_networks(denoisers=2),
     encoder_parameters=5.7,
     settings={"boundary_ratio": 0.9},
@@ -83,62 +88,23 @@ WAN2_2_5B = PublishedModel(
     settings={"expand_timesteps": True},
 )
 
-WAN2_2_VACE_A14B = PublishedModel(
+WAN2_2_VACE_A14B = replace(
+    WAN2_2_A14B,
     name="wan2.2-vace-a14b",
     repo="linoyts/Wan2.2-VACE-Fun-14B-diffusers",
     revision="main",
-    height=480,
-    width=832,
-    num_frames=81,
-    fps=16,
-    num_inference_steps=40,
     guidance_scale=5.0,
     pipeline="WanVACEPipeline",
-    networks=dict.fromkeys(
-        ("transformer", "transformer_2"),
-        (
-            "WanVACETransformer3DModel",
-            {
-                "num_attention_heads": 40,
-                "num_layers": 40,
-                "ffn_dim": 13824,
-                "in_channels": 16,
-                "vace_layers": list(range(0, 40, 5)),
-                "vace_in_channels": 96,
-            },
-        ),
-    )
-    | {"vae": ("AutoencoderKLWan", {})},
-    encoder_parameters=5.7,
+    networks=vace_networks(every=5, denoisers=2, num_attention_heads=40, num_layers=40, ffn_dim=13824),
     settings={"boundary_ratio": 0.875},
     keyframes="any",
 )
 
-WAN2_1_VACE_1_3B = PublishedModel(
+WAN2_1_VACE_1_3B = replace(
+    WAN2_2_VACE_A14B,
     name="wan2.1-vace-1.3b",
     repo="Wan-AI/Wan2.1-VACE-1.3B-diffusers",
-    revision="main",
-    height=480,
-    width=832,
-    num_frames=81,
-    fps=16,
     num_inference_steps=50,
-    guidance_scale=5.0,
-    pipeline="WanVACEPipeline",
-    networks={
-        "transformer": (
-            "WanVACETransformer3DModel",
-            {
-                "num_attention_heads": 12,
-                "num_layers": 30,
-                "ffn_dim": 8960,
-                "in_channels": 16,
-                "vace_layers": list(range(0, 30, 2)),
-                "vace_in_channels": 96,
-            },
-        ),
-        "vae": ("AutoencoderKLWan", {}),
-    },
-    encoder_parameters=5.7,
-    keyframes="any",
+    networks=vace_networks(every=2, denoisers=1, num_attention_heads=12, num_layers=30, ffn_dim=8960),
+    settings={},
 )

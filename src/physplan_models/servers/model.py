@@ -53,19 +53,57 @@ class ServerModel(ServedVideoModel):
         )
 
     def check_served(self, run: Run) -> None:
-        check_served(run)
+        """Refuse what no answer of the server could change."""
+        video = run.config.video
+        self.check_size(video)
+        if run.method.settings is not None:
+            raise PhysPlanError(
+                f"{run.method.name} needs gradients, and a server gives none: use --method base,"
+                " conditioned or sketch."
+            )
+        if run.inputs.attempts > 1:
+            raise PhysPlanError("Each attempt at a server is another paid video: ask for one seed at a time.")
+        if find_dialect(video.dialect).models() is None:
+            _check_method(run, _abilities(video, None))
 
     def check_abilities(self, run: Run) -> None:
-        check_abilities(run)
+        """Refuse what the server's own list rules out, before the plan is paid for; a free request."""
+        if run.config.runtime.offline:
+            return
+        abilities = abilities_of(run.config)
+        _check_method(run, abilities)
+        video = run.config.video
+        frames, fps = video.clip.num_frames, video.clip.fps
+        if not run.method.conditioned:  # a chain's segments are shorter; each is stretched to its own place
+            choose_seconds(frames, fps, abilities)
+        budget = run.config.runtime.budget
+        if budget is not None and price_of(run.config, abilities) is None:
+            raise PhysPlanError(
+                f"No price per second is known for {video.source}, so the budget cannot be kept: add it to a"
+                ' price table (--set runtime.prices=FILE, {"models": {"NAME": {"input": 0, "output": 0,'
+                ' "second": USD}}}).'
+            )
 
     def served_lacks(self, config: Config) -> Iterator[Missing]:
-        return served_lacks(config)
+        """The key or the server that is not there."""
+        provider = find_dialect(config.video.dialect).provider
+        url = address(config)
+        if provider.keyless and is_local(url):
+            if not machine.answers(url):
+                fix = f"start one there, or set {provider.url_variable}"
+                yield Missing("server", f"a video server at {url}", fix)
+            return
+        provider.require_consent(url, config.runtime.allow_hosts)
+        if not any(machine.has_key(key) for key in provider.keys):
+            fix = f"set {provider.keys[0]}, or {provider.keys[0]}_FILE to the file that holds it"
+            yield Missing("key", f"the key {' or '.join(provider.keys)}", fix)
 
     def estimate(self, config: Config, events: int, *, conditioned: bool) -> CostEstimate:
         return served_estimate(config, events, conditioned=conditioned)[1]
 
     def served_work(self, run: Run, events: int) -> tuple[str, CostEstimate]:
-        return served_work(run, events)
+        """What the video stage would ask for, and at most pay; without asking the server."""
+        return served_estimate(run.config, events, conditioned=run.method.conditioned)
 
     def serve(self, run: Run, material: Material) -> Served:
         from physplan_models.servers.serving import serve
@@ -74,40 +112,6 @@ class ServerModel(ServedVideoModel):
 
 
 MODEL = ServerModel()
-
-
-def check_served(run: Run) -> None:
-    """Refuse what no answer of the server could change."""
-    video = run.config.video
-    MODEL.check_size(video)
-    if run.method.settings is not None:
-        raise PhysPlanError(
-            f"{run.method.name} needs gradients, and a server gives none: use --method base,"
-            " conditioned or sketch."
-        )
-    if run.inputs.attempts > 1:
-        raise PhysPlanError("Each attempt at a server is another paid video: ask for one seed at a time.")
-    if find_dialect(video.dialect).models() is None:
-        _check_method(run, _abilities(video, None))
-
-
-def check_abilities(run: Run) -> None:
-    """Refuse what the server's own list rules out, before the plan is paid for; a free request."""
-    if run.config.runtime.offline:
-        return
-    abilities = abilities_of(run.config)
-    _check_method(run, abilities)
-    video = run.config.video
-    frames, fps = video.clip.num_frames, video.clip.fps
-    if not run.method.conditioned:  # a chain's segments are shorter; each is stretched to its own place
-        choose_seconds(frames, fps, abilities)
-    budget = run.config.runtime.budget
-    if budget is not None and price_of(run.config, abilities) is None:
-        raise PhysPlanError(
-            f"No price per second is known for {video.source}, so the budget cannot be kept: add it to a"
-            ' price table (--set runtime.prices=FILE, {"models": {"NAME": {"input": 0, "output": 0,'
-            ' "second": USD}}}).'
-        )
 
 
 def _check_method(run: Run, abilities: Abilities) -> None:
@@ -126,21 +130,6 @@ def _no_last_frame(video: VideoConfig) -> str:
         f"{video.source} at {video.dialect} takes no last frame, which the method conditioned needs: use"
         " --method base, or another dialect or model."
     )
-
-
-def served_lacks(config: Config) -> Iterator[Missing]:
-    """The key or the server that is not there."""
-    provider = find_dialect(config.video.dialect).provider
-    url = address(config)
-    if provider.keyless and is_local(url):
-        if not machine.answers(url):
-            fix = f"start one there, or set {provider.url_variable}"
-            yield Missing("server", f"a video server at {url}", fix)
-        return
-    provider.require_consent(url, config.runtime.allow_hosts)
-    if not any(machine.has_key(key) for key in provider.keys):
-        fix = f"set {provider.keys[0]}, or {provider.keys[0]}_FILE to the file that holds it"
-        yield Missing("key", f"the key {' or '.join(provider.keys)}", fix)
 
 
 def address(config: Config) -> str:
@@ -168,11 +157,6 @@ def price_of(config: Config, abilities: Abilities) -> float | None:
     if found is not None and found.second is not None:
         return found.second
     return 0.0 if is_local(address(config)) else None
-
-
-def served_work(run: Run, events: int) -> tuple[str, CostEstimate]:
-    """What the video stage would ask for, and at most pay; without asking the server."""
-    return served_estimate(run.config, events, conditioned=run.method.conditioned)
 
 
 def served_estimate(config: Config, events: int, *, conditioned: bool) -> tuple[str, CostEstimate]:

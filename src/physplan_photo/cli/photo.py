@@ -1,4 +1,5 @@
-"""`physplan photo`: a photograph and a sentence become a video, on a CPU, without a key."""
+"""Let something happen in a photograph: a sentence with a verb, objects by name, box or click; keyframes
+are composed from the photograph, and the sketch is the video."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from physplan.cli.parsers import add_command, add_set
 from physplan.errors import PhysPlanError
 from physplan.foreign import plain
 from physplan.runs import layout
@@ -28,18 +30,11 @@ examples:
 The verbs are in docs/photo.md. A run that was stopped goes on with the same command.
 """
 DEFAULT_WIDTH = 704
-SIZE_STEP = 16  # sizes are multiples of it, for the video models that may take the run further
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subparsers.add_parser(
-        "photo",
-        help="let something happen in your own photograph, on a CPU, without a key",
-        description="Let something happen in a photograph: a sentence with a verb, objects by name, box or "
-        "click; keyframes are composed from the photograph, and the sketch is the video.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "let something happen in your own photograph, on a CPU, without a key"
+    parser = add_command(subparsers, "photo", run, about, __doc__, EXAMPLES)
     parser.add_argument("picture", metavar="PICTURE", help="PNG, JPEG or WebP")
     parser.add_argument("--prompt", metavar="TEXT", help='what happens: "the cup slides off the table"')
     parser.add_argument(
@@ -62,15 +57,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--redo", action="store_true", help="in a folder with other settings: redo what differs"
     )
     parser.add_argument("--dry-run", action="store_true", help="say what would be done and needed")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="FIELD=VALUE", help="any field of the recipe"
-    )
+    add_set(parser, "any field of the recipe")
     parser.add_argument(
         "--export-ttm",
         metavar="DIR",
         help="also write first frame, warped video and mask video for Time-to-Move",
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -144,9 +144,7 @@ def crumpled(cut: Cutout, amount: float, seed: int) -> Cutout:
     one, two = fitted(seed % 997, shape, 3) - 0.5, fitted(seed % 997 + 1, shape, 3) - 0.5
     foot, squash = top + tall, 1 - 0.32 * amount
     folded = _read(
-        cut,
-        xs + 0.16 * amount * wide * one,
-        foot - (foot - ys) / squash + 0.16 * amount * tall * two,
+        cut, xs + 0.16 * amount * wide * one, foot - (foot - ys) / squash + 0.16 * amount * tall * two
     )
     slope = cv2.Sobel(one, cv2.CV_32F, 1, 0, ksize=5)
     shade = 1 - np.clip(slope * 2.2, -0.35, 0.35) * amount

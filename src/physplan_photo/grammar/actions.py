@@ -34,7 +34,7 @@ def shifted(scene: Scene, event: Event, id: str, law: str, shift: tuple[float, f
     """The object and what it carries go together."""
     for one in dict.fromkeys((id, *scene.carried(id))):
         if one in scene.boxes:
-            event.motions[one] = motion(one, law, dx=round(shift[0], 4), dy=round(shift[1], 4), **more)
+            event.motions[one] = collisions.travels(one, law, *shift, **more)
             if one != id:
                 event.change(
                     one, "carried along", "what something carries goes with it",
@@ -47,7 +47,7 @@ def leave(scene: Scene, event: Event, id: str, law: str, shift: tuple[float, flo
     for one in dict.fromkeys((id, *scene.carried(id))):
         if one in scene.boxes:
             event.change(one, "out of the frame", "what moves on leaves the view", Consume(one))
-            event.motions[one] = motion(one, law, dx=round(shift[0], 4), dy=round(shift[1], 4), **more)
+            event.motions[one] = collisions.travels(one, law, *shift, **more)
     event.weight = max(event.weight, 1.2)
 
 
@@ -144,13 +144,7 @@ def jump(scene: Scene, event: Event, clause: Clause, id: str) -> None:
             id, "on top of it", "a leap ends where something holds it",
             *scene.let_go(id, target), Link(target, "support", id), Update(id, "configuration", "landed"),
         )  # fmt: skip
-        event.motions[id] = motion(
-            id,
-            "projectile",
-            dx=round(shift[0], 4),
-            dy=round(shift[1], 4),
-            rise=round(max(0.1, -shift[1] + 0.08), 4),
-        )
+        event.motions[id] = collisions.travels(id, "projectile", *shift, rise=max(0.1, -shift[1] + 0.08))
         return
     far = {"left": -0.3, "right": 0.3}.get(clause.direction, 0.0)
     up = min(max(box.top - FRAME_MARGIN, 0.06), 0.22)

@@ -32,6 +32,11 @@ def by_simulation(path: tuple[tuple[float, float, float, float], ...], id: str) 
     return motion(id, "trajectory", path=path, by="simulation")
 
 
+def travels(id: str, law: str, dx: float, dy: float, **more: float) -> Motion:
+    rounded = {name: round(value, 4) for name, value in {"dx": dx, "dy": dy, **more}.items()}
+    return motion(id, law, **rounded)
+
+
 def fall(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     """Straight down onto the target, the ground below, or out of the frame."""
     if clause.source is not None and clause.target is None:
@@ -51,7 +56,7 @@ def fall(scene: Scene, event: Event, clause: Clause, id: str) -> None:
         y = box.bottom + 0.1
     if clause.leaves:
         event.change(id, "out of the frame", "gravity pulls down what nothing holds", Consume(id))
-        event.motions[id] = motion(id, "accelerating", dx=0.0, dy=round(1.0 - box.top + FRAME_MARGIN, 4))
+        event.motions[id] = travels(id, "accelerating", 0.0, 1.0 - box.top + FRAME_MARGIN)
         return
     links = [Link(target, "support", id)] if target is not None else []
     event.change(
@@ -61,7 +66,7 @@ def fall(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     springy = clause.value == "bounce"
     bodies = {id: body_of(scene, id, elasticity=HIGH_BOUNCE if springy else LOW_BOUNCE)}
     made = simulate(bodies, floor=Floor(y=y))
-    planned = motion(id, "bounce" if springy else "accelerating", dx=0.0, dy=round(y - box.bottom, 4))
+    planned = travels(id, "bounce" if springy else "accelerating", 0.0, y - box.bottom)
     _take(scene, event, made, {id: planned}, made.touch(id, "floor"), "it does not come to rest there")
     event.weight = 1.4 if springy else 1.0
 
@@ -105,13 +110,8 @@ def onto(scene: Scene, event: Event, clause: Clause, id: str) -> None:
         *scene.let_go(id, target), Link(target, relation, id), Update(id, "configuration", "set down"),
     )  # fmt: skip
     rise_by = max(0.06, box.bottom - y + 0.05)
-    event.motions[id] = motion(
-        id,
-        "projectile",
-        dx=round(x - box.centre[0], 4),
-        dy=round(y - box.bottom, 4),
-        rise=round(min(rise_by, 1.0), 4),
-    )
+    shift = x - box.centre[0], y - box.bottom
+    event.motions[id] = travels(id, "projectile", *shift, rise=min(rise_by, 1.0))
 
 
 def off_edge(scene: Scene, event: Event, clause: Clause, id: str) -> None:
@@ -133,13 +133,8 @@ def off_edge(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     event.change(
         id, "over the edge and gone", "without its ground it falls", Consume(id),
     )  # fmt: skip
-    planned = motion(
-        id,
-        "projectile",
-        dx=round(way * (ahead + box.width), 4),
-        dy=round(1.0 - box.top + FRAME_MARGIN, 4),
-        level=0.5,
-    )
+    shift = way * (ahead + box.width), 1.0 - box.top + FRAME_MARGIN
+    planned = travels(id, "projectile", *shift, level=0.5)
     made = Simulated(paths={id: path}, touching=made.touching, seconds=made.seconds)
     _take(scene, event, made, {id: planned}, gone, "it stays on the edge")
     event.weight = 1.3
@@ -238,7 +233,7 @@ def knock(scene: Scene, event: Event, clause: Clause, id: str) -> None:
         if over:
             break
     planned = {
-        id: motion(id, "decelerating", dx=round(way * max(gap, 0.0), 4), dy=0.0, ends=0.45),
+        id: travels(id, "decelerating", way * max(gap, 0.0), 0.0, ends=0.45),
         target: motion(target, "tip", angle=90.0 * way, begins=0.4),
     }
     _take(scene, event, made, planned, over, f"it turns by {made.turned(target):.0f} degrees and stands")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from physplan.graph import Consume, Link, motion
 from physplan_photo.grammar.clauses import Clause
@@ -133,11 +134,6 @@ def break_(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     event.motions[id] = motion(id, "fade", ends=0.8 if cracked else 1.0)
 
 
-def split(scene: Scene, event: Event, clause: Clause, id: str) -> None:
-    event.change(id, "split in two", "a cut parts it", Update(id, "integrity", "split in two"))
-    event.motions[id] = motion(id, "fade")
-
-
 def vanish(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     event.change(id, "gone", "it fades from view", Consume(id))
     event.motions[id] = motion(id, "fade")
@@ -146,6 +142,19 @@ def vanish(scene: Scene, event: Event, clause: Clause, id: str) -> None:
 def _look(scene: Scene, event: Event, id: str, key: str, word: str, rule: str) -> None:
     event.change(id, word, rule, Update(id, key, word))
     event.motions[id] = motion(id, "fade")
+
+
+def _wearing(key: str, word: str, rule: str) -> Callable[[Scene, Event, Clause, str], None]:
+    """A verb that changes one attribute, and no more."""
+    return lambda scene, event, clause, id: _look(scene, event, id, key, word, rule)
+
+
+split = _wearing("integrity", "split in two", "a cut parts it")
+freeze = _wearing("surface", "frosted", "moisture freezes on what is cold")
+wet = _wearing("surface", "wet", "water darkens what it soaks")
+rust = _wearing("surface", "rusted", "iron rusts in moist air")
+darken = _wearing("color", "dark", "without power there is no light")
+light = _wearing("color", "glowing", "a current makes it shine")
 
 
 def burn(scene: Scene, event: Event, clause: Clause, id: str) -> None:
@@ -182,26 +191,6 @@ def exhaust(scene: Scene, event: Event, id: str) -> None:
     if id in scene.graph and not any(isinstance(e, Consume) and e.o == id for e in event.edits):
         event.edits.append(Link(id, "attachment", flame))
     event.motions[flame] = motion(flame, "fade", ends=0.3)
-
-
-def freeze(scene: Scene, event: Event, clause: Clause, id: str) -> None:
-    _look(scene, event, id, "surface", "frosted", "moisture freezes on what is cold")
-
-
-def wet(scene: Scene, event: Event, clause: Clause, id: str) -> None:
-    _look(scene, event, id, "surface", "wet", "water darkens what it soaks")
-
-
-def rust(scene: Scene, event: Event, clause: Clause, id: str) -> None:
-    _look(scene, event, id, "surface", "rusted", "iron rusts in moist air")
-
-
-def darken(scene: Scene, event: Event, clause: Clause, id: str) -> None:
-    _look(scene, event, id, "color", "dark", "without power there is no light")
-
-
-def light(scene: Scene, event: Event, clause: Clause, id: str) -> None:
-    _look(scene, event, id, "color", "glowing", "a current makes it shine")
 
 
 def colour(scene: Scene, event: Event, clause: Clause, id: str) -> None:

@@ -13,14 +13,7 @@ import numpy as np
 from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.graph import PhysicalDelta, StateGraph
-from physplan.reasoning.protocol import (
-    BadAnswer,
-    Feedback,
-    KeyframeTask,
-    Reasoner,
-    Revision,
-    Translation,
-)
+from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Reasoner, Revision, Translation
 from physplan.reasoning.protocol import Scene as Asked
 from physplan.reasoning.writer import write_instruction
 from physplan_photo.grammar.actions import act

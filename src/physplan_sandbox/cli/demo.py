@@ -1,4 +1,5 @@
-"""`physplan demo`: the same words, three scenes, three outcomes; the base model beside PhysPlan."""
+"""The same words and three scenes: the glass runs over and the water carries a paper boat away, the boat
+on a stone stays, a jug holds it all. The base model beside PhysPlan, on a CPU, no key, no download."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from physplan.cli.parsers import add_command
 from physplan.foreign import plain
 
 EXAMPLES = """
@@ -18,19 +20,11 @@ examples:
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "demo",
-        help="a tap that nobody closes, in three scenes: base model and PhysPlan side by side",
-        description="The same words and three scenes: the glass runs over and the water carries a paper "
-        "boat away, the boat on a stone stays, a jug holds it all. The base model beside PhysPlan, on a CPU, "
-        "no key, no download.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "a tap that nobody closes, in three scenes: base model and PhysPlan side by side"
+    parser = add_command(subparsers, "demo", run, about, __doc__, EXAMPLES)
     parser.add_argument("--quick", action="store_true", help="fewer steps, coarser result")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the sampling (default: 0)")
     parser.add_argument("-o", "--output", default="out/demo", metavar="DIR", help="default: out/demo")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`physplan sample`: a picture of the small world, and the sentence that goes with it."""
+"""Write a picture of the sandbox's small world, and print the sentence that goes with it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import argparse
 import io
 from pathlib import Path
 from typing import Any
+
+from physplan.cli.parsers import add_command
 
 EXAMPLES = """
 examples:
@@ -18,18 +20,12 @@ The sandbox, the default preset, knows these scenes and no others.
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "sample",
-        help="a picture to try things with, and its sentence",
-        description="Write a picture of the sandbox's small world, and print the sentence that goes with it.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "a picture to try things with, and its sentence"
+    parser = add_command(subparsers, "sample", run, about, __doc__, EXAMPLES)
     parser.add_argument("name", nargs="?", default="ice-tray", metavar="NAME", help="default: ice-tray")
     parser.add_argument("--list", action="store_true", help="show all names with their sentences")
     parser.add_argument("--number", type=int, default=0, metavar="N", help="which scene of it (default: 0)")
     parser.add_argument("-o", "--output", metavar="FILE", help="a PNG file (default: NAME.png)")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

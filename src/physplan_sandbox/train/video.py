@@ -25,10 +25,7 @@ from physplan_sandbox.train.noise import alphas_cumprod, noise_steps, residual_l
 OUTLINE = TrainConfig(steps=20_000, learning_rate=4e-4, batch=32, warmup=100, ema=0.998, bf16=True)
 CONTOUR = TrainConfig(steps=8_000, learning_rate=8e-4, batch=64, warmup=100, ema=0.998, bf16=True)
 DRAWING = TrainConfig(steps=20_000, learning_rate=1e-3, batch=48, warmup=100, ema=0.998, bf16=True)
-LAST_FRAMES_PROB, LAST_FRAMES = (
-    0.15,
-    4,
-)  # share of samples from the last frames, which lack neighbours
+LAST_FRAMES_PROB, LAST_FRAMES = (0.15, 4)  # share of samples from the last frames, which lack neighbours
 HIGH_NOISE_PROB = 0.4  # share of outline samples at very high noise
 HANDOFF_OVERLAP = 60  # timesteps each denoiser is trained on beyond its own range
 CROPS_PER_CLIP = 4  # in a batch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pymunk
@@ -32,6 +33,16 @@ class Body:
     velocity: tuple[float, float] = (0.0, 0.0)
     drag: float = 0.0  # share of the velocity lost per beat
     angle: float = 0.0  # of a fixed box, clockwise
+
+
+def round_body(x: float, y: float, r: float, **more: Any) -> Body:
+    """A ball of radius `r`."""
+    return Body(x=x, y=y, w=2 * r, h=2 * r, ball=True, **more)
+
+
+def standing(x: float, ground: float, w: float, h: float, **more: Any) -> Body:
+    """A box on the line `ground`."""
+    return Body(x=x, y=ground - h / 2, w=w, h=h, **more)
 
 
 @dataclass(frozen=True)

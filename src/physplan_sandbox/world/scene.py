@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from physplan_sandbox.world.physics import Poses
 from physplan_sandbox.world.render import FRAME_BEATS, FRAMES, WORLD_SIZE, Backdrop, Clip, nearness, render
 from physplan_sandbox.world.sprites import PALETTE, Sprite, mix, ramp
 
@@ -320,12 +321,26 @@ def pick(rng: np.random.Generator, *names: str) -> str:
 
 
 def sprite(
-    key: str, layout: Layout, *, category: str | None = None, kind: str | None = None, **values: Any
+    key: str,
+    layout: Layout,
+    *,
+    category: str | None = None,
+    kind: str | None = None,
+    at: Poses | None = None,
+    **given: Any,
 ) -> Sprite:
-    """A sprite that stands on the main line, unless its centre `y` or its foot `base` is given; it is drawn
-    as what it is called, unless told."""
-    if "y" not in values:
-        values["y"] = np.asarray(values.pop("base", layout.ground)) - 0.5 * np.asarray(values["h"])
-    values.setdefault("near", layout.near)
+    """A sprite that stands on the main line, unless its pose, its centre `y` or its foot `base` is given.
+
+    A value that is a name is the layout's of that name. Category, kind and colour are those of `key`, unless
+    given; a colour is looked up by the category too.
+    """
+    values: dict[str, Any] = {n: layout[v] if isinstance(v, str) else v for n, v in given.items()}
     category = category or key
+    if at is not None:
+        values |= {"x": at.x, "y": at.y, "angle": at.angle}
+    elif "y" not in values:
+        values["y"] = np.asarray(values.pop("base", layout.ground)) - 0.5 * np.asarray(values["h"])
+    if named := [name for name in (key, category) if name in layout.colors]:
+        values.setdefault("color", layout.rgb(named[0]))
+    values.setdefault("near", layout.near)
     return Sprite(object=key, category=category, kind=kind or category, **values)

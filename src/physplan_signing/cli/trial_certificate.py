@@ -1,10 +1,12 @@
-"""`physplan test-certificate`: a certificate to try signing with. No system trusts it."""
+"""Make a certificate, its key and the authority that issued it, to try signing with."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 from typing import Any
+
+from physplan.cli.parsers import add_command
 
 _EXAMPLES = """\
 examples:
@@ -15,15 +17,9 @@ examples:
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "test-certificate",
-        help="make a certificate to try signing with; no system trusts it",
-        description="Make a certificate, its key and the authority that issued it, to try signing with.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "make a certificate to try signing with; no system trusts it"
+    parser = add_command(subparsers, "test-certificate", run, about, __doc__, _EXAMPLES)
     parser.add_argument("-o", "--output", default=".", metavar="DIR", help="where to (default: here)")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

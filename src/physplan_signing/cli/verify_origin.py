@@ -1,4 +1,4 @@
-"""`physplan verify-origin`: whether a video is signed, by whom, and whether it is still what was signed."""
+"""Check the content credentials (C2PA) of a video."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from physplan.cli.parsers import add_command
 from physplan.foreign import plain
 
 if TYPE_CHECKING:
@@ -29,17 +30,11 @@ _WORDS = {
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "verify-origin",
-        help="whether a video is signed, and still what was signed",
-        description="Check the content credentials (C2PA) of a video.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "whether a video is signed, and still what was signed"
+    parser = add_command(subparsers, "verify-origin", run, about, __doc__, _EXAMPLES)
     parser.add_argument("video", metavar="VIDEO", help="an .mp4")
     parser.add_argument("--trust", metavar="FILE", help="PEM file with the authorities that you trust")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

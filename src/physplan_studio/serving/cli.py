@@ -1,4 +1,4 @@
-"""`physplan serve`: planned videos for other programs, over `/v1/videos`."""
+"""A server that speaks /v1/videos: a picture and a sentence in, a planned video out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from physplan.cli.parsers import add_command
 from physplan.errors import PhysPlanError
 from physplan.settings import DEFAULT_PRESET
 
@@ -23,13 +24,8 @@ The openai client: OpenAI(base_url="http://127.0.0.1:8095/v1", api_key=TOKEN).vi
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "serve",
-        help="planned videos for other programs, over /v1/videos",
-        description="A server that speaks /v1/videos: a picture and a sentence in, a planned video out.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "planned videos for other programs, over /v1/videos"
+    parser = add_command(subparsers, "serve", run, about, __doc__, EXAMPLES)
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (this machine only)")
     parser.add_argument("--port", type=int, default=8095, metavar="N", help="(8095)")
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help="(runs)")
@@ -44,7 +40,6 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--cpus-per-worker", type=float, default=1, metavar="N", help="with --ray (1)")
     parser.add_argument("--gpus-per-worker", type=float, default=0, metavar="N", help="with --ray (0)")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,12 +55,7 @@ def run(args: argparse.Namespace) -> int:
         raise PhysPlanError(f"There is no preset {args.preset!r}: use {', '.join(presets.NAMES)}.")
     workers = Workers(number=args.workers, ray=args.ray, cpus=args.cpus_per_worker, gpus=args.gpus_per_worker)
     service = Service(
-        args.runs,
-        host=args.host,
-        port=args.port,
-        token=_token(args),
-        preset=args.preset,
-        workers=workers,
+        args.runs, host=args.host, port=args.port, token=_token(args), preset=args.preset, workers=workers
     )
     print(plain(f"Serving /v1/videos at http://{args.host}:{service.server.port}/v1"))
     print(plain(f"Runs are in {args.runs}. Stop with Ctrl-C; what is under way goes on at the next start."))

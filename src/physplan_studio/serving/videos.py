@@ -29,12 +29,7 @@ FIELDS = ("prompt", "input_reference", "model", "seed", "size", "extra_params")
 EXTRA = ("preset", "method", "plan", "budget")
 SIZE = re.compile(r"([1-9][0-9]{1,4})x([1-9][0-9]{1,4})")
 STATUS = {"waiting": "queued", "running": "in_progress", "done": "completed"}
-PARTS = {
-    "content": layout.VIDEO,
-    "plan": layout.PLAN,
-    "verdict": layout.VERDICT,
-    "report": layout.REPORT,
-}
+PARTS = {"content": layout.VIDEO, "plan": layout.PLAN, "verdict": layout.VERDICT, "report": layout.REPORT}
 MOST_WAITING = 100
 
 
@@ -184,10 +179,7 @@ def _settings(given: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, A
 @lru_cache(maxsize=1_000)
 def _measures(preset: str, settings: str) -> dict[str, Any]:
     video = with_defaults(load_config(preset, json.loads(settings))).video
-    return {
-        "size": f"{video.width}x{video.height}",
-        "seconds": f"{video.clip.num_frames / video.clip.fps:g}",
-    }
+    return {"size": f"{video.width}x{video.height}", "seconds": f"{video.clip.num_frames / video.clip.fps:g}"}
 
 
 def _progress(spec: Spec, progress: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.pipeline.config_loading import load_config, override
+from physplan.pipeline.config_loading import load_config
 from physplan.pipeline.stage_keys import identity
 from physplan_models.encoders import T5_XXL
 from physplan_models.loading import LoadOptions, load_video_model
@@ -129,7 +129,7 @@ def test_what_a_file_cannot_be_is_said_in_one_sentence(
 def test_files_decide_the_video_and_runs_made_before_them_keep_their_keys() -> None:
     plain = load_config("open")
     assert "video.files" not in {name for name, _, _ in identity(plain)}
-    chosen = override(plain, "video.files.transformer", "ltx.safetensors")
+    chosen = load_config(plain, {"video.files.transformer": "ltx.safetensors"})
     found = {name: (stage, value) for name, stage, value in identity(chosen)}
     assert found["video.files"][0] == "latents"
     assert found["video.files"][1]["transformer"] == "ltx.safetensors"

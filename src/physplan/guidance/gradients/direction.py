@@ -64,11 +64,7 @@ def direction(
     decoding = 0.0
     for request in requests:
         preview = decode_and_measure(
-            decoder,
-            clean.detach(),
-            request,
-            downscale=config.preview_downscale,
-            limit=config.measure.limit,
+            decoder, clean.detach(), request, downscale=config.preview_downscale, limit=config.measure.limit
         )
         mode.log.idle += preview.idle
         mode.add(preview)

@@ -1,37 +1,19 @@
-"""`physplan evaluate BENCHMARK`: the paper's tables as commands, one module per benchmark."""
+"""Measure videos with the paper's benchmarks, and print, compare and publish the results."""
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 from physplan import plugins
+from physplan.cli.parsers import add_command
 
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`. Installed
 # packages add theirs as entry points of the group `physplan.benchmarks`.
 BENCHMARKS = (
-    "sandbox",
-    "terms",
-    "wrong_sketch",
-    "light",
-    "physics_iq",
-    "phygenbench",
-    "phyground",
-    "videophy2",
-    "vbench",
-    "frechet",
-    "checks",
-    "set",
-    "rescore",
-    "compare",
-    "correct",
-    "power",
-    "failures",
-    "cost",
-    "calibrate",
-    "status",
-    "paper",
-)
+    "sandbox", "terms", "wrong_sketch", "light", "physics_iq", "phygenbench", "phyground", "videophy2",
+    "vbench", "frechet", "checks", "set", "rescore", "compare", "correct", "power", "failures", "cost",
+    "calibrate", "status", "paper",
+)  # fmt: skip
 
 EXAMPLES = """\
 examples:
@@ -47,13 +29,8 @@ processes, --ray [ADDRESS] a Ray cluster, --shard i/n one part of a job array; t
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "evaluate",
-        help="measure videos and print the paper's tables",
-        description="Measure videos with the paper's benchmarks, and print, compare and publish the results.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about = "measure videos and print the paper's tables"
+    parser = add_command(subparsers, "evaluate", None, about, __doc__, EXAMPLES)
     benchmarks = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True)
     own = {name: f"{__package__}.{name}" for name in BENCHMARKS}
     for module in (own | dict(plugins.entries("benchmarks"))).values():

@@ -1,4 +1,4 @@
-"""`physplan evaluate calibrate`."""
+"""Find b and tau of an encoder from pictures and masks of yours."""
 
 from __future__ import annotations
 
@@ -22,13 +22,7 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "calibrate",
-        help="find b and tau of an encoder from pictures and masks of yours",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "calibrate", __doc__, EXAMPLES, run)
     parser.add_argument("pictures", type=Path, metavar="PICTURES", help="folder of pictures")
     parser.add_argument("masks", type=Path, metavar="MASKS", help="folder of masks of the same names")
     parser.add_argument(

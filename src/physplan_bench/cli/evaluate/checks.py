@@ -1,4 +1,4 @@
-"""`physplan evaluate checks`."""
+"""The deterministic checks over all plans of a folder, or of run folders."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "checks",
-        help="the deterministic checks over all plans of a folder, or of run folders",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "checks", __doc__, EXAMPLES, run)
     parser.add_argument("folder", type=Path, metavar="DIR", help="plans, run folders, or folders of them")
     add_output(parser, page=False)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from physplan.cli.parsers import add_command, add_set
 from physplan.errors import PhysPlanError
 
 if TYPE_CHECKING:
@@ -25,15 +26,16 @@ Draw = Callable[[Mapping[str, Any], Path], None]
 RUNS = Path("runs")
 
 
-def make_parser(subparsers: Any, name: str, *, help: str, examples: str, run: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help=help,
-        description=f"{help[0].upper()}{help[1:]}.",
-        epilog=f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run, benchmark=name)
+def make_parser(
+    subparsers: Any, name: str, help: str | None, examples: str, run: Any
+) -> argparse.ArgumentParser:
+    """`help` says it in a sentence: a module's docstring."""
+    about = (help or "").removesuffix(".")
+    first, rest = about.split(" ", 1)
+    short = about if first[1:] != first[1:].lower() else f"{first.lower()} {rest}"
+    about = f"{about[:1].upper()}{about[1:]}."
+    parser = add_command(subparsers, name, run, short, about, f"examples:\n{examples}")
+    parser.set_defaults(benchmark=name)
     return parser
 
 
@@ -108,13 +110,7 @@ def add_generation(parser: argparse.ArgumentParser) -> None:
         help="several of a preset, each in a folder of its name; a case's plan and keyframes are shared",
     )
     group.add_argument("--seed", type=int, default=0, metavar="N", help="of the sampling (default: 0)")
-    group.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="FIELD=VALUE",
-        help="any field of a preset, such as runtime.budget=0.60 (USD, of each video)",
-    )
+    add_set(group, "any field of a preset, such as runtime.budget=0.60 (USD, of each video)")
     group.add_argument(
         "--budget", type=float, metavar="USD", help="make no call with which all together could exceed it"
     )
@@ -141,9 +137,7 @@ def add_scenes(
     parser.add_argument(
         "--first", type=int, default=first, metavar="N", help=f"the first scene (default {first})"
     )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="FIELD=VALUE", help="of the sandbox preset"
-    )
+    add_set(parser, "of the sandbox preset")
     add_engine(parser)
     add_output(parser, plot=False, reported=False)
     parser.set_defaults(label="")

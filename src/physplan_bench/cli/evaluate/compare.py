@@ -1,4 +1,4 @@
-"""`physplan evaluate compare`."""
+"""Two results pair by pair: what was won, what was lost."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "compare",
-        help="two results pair by pair: what was won, what was lost",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "compare", __doc__, EXAMPLES, run)
     parser.add_argument("before", type=Path, metavar="A", help="FILE.json or a page's folder")
     parser.add_argument("after", type=Path, metavar="B")
     parser.add_argument("--method", metavar="NAME", help="only this method of both results")

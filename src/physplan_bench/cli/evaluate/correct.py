@@ -1,8 +1,9 @@
-"""`physplan evaluate correct`."""
+"""A judge's mean corrected by a few human labels, with the judge's error in the interval."""
 
 from __future__ import annotations
 
 import argparse
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +23,7 @@ scale of the result's scores (cases.csv of --page shows both) and of videos draw
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "correct",
-        help="a judge's mean corrected by a few human labels, with the judge's error in the interval",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "correct", __doc__, EXAMPLES, run)
     parser.add_argument("result", type=Path, metavar="RESULT.json")
     given = parser.add_mutually_exclusive_group(required=True)
     given.add_argument("--labels", type=Path, metavar="FILE.csv", help="of single videos")
@@ -42,25 +37,16 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from physplan_bench.records import need_records
-    from physplan_bench.tables import Column, Row, Table
+    from physplan_bench.tables import Table, rows_of, titled
 
     records = need_records(args.result)
     found = by_votes(args, records) if args.votes else by_labels(args, records)
     titles = ("Corrected", "Judge alone", "Labels alone", "Judge's bias", "Weight", "Labelled", "Not")
-    rows = [
-        Row(
-            label=method,
-            cells=(
-                *(one.estimate, one.judge_only, one.labels_only, one.bias, one.weight),
-                *(one.labelled, one.unlabelled),
-            ),
-        )
-        for method, one in found.items()
-    ]
+    figures = ("estimate", "judge_only", "labels_only", "bias", "weight", "labelled", "unlabelled")
     table = Table(
         title=f"Preference, %, {args.criterion}" if args.votes else "Corrected by human labels",
-        columns=tuple(Column(title=title, digits=2) for title in titles),
-        rows=tuple(rows),
+        columns=titled(*titles),
+        rows=rows_of({method: attrgetter(*figures)(one) for method, one in found.items()}),
         note="95 % intervals over scenes, with the judge's error (prediction-powered, PPI++ weight).",
     )
     result = {"benchmark": "correction", "methods": {name: asdict(one) for name, one in found.items()}}

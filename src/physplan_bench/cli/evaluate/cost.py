@@ -1,4 +1,4 @@
-"""`physplan evaluate cost`."""
+"""Time, calls, money and memory from the ledgers of runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "cost",
-        help="time, calls, money and memory from the ledgers of runs",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "cost", __doc__, EXAMPLES, run)
     parser.add_argument("runs", type=Path, nargs="+", metavar="DIR", help="run folders, or folders of them")
     add_output(parser, plot=False, page=False)
 

@@ -1,4 +1,4 @@
-"""`physplan evaluate failures`."""
+"""Attribute the lowest third of the videos to the stage that went wrong first."""
 
 from __future__ import annotations
 
@@ -31,13 +31,7 @@ A run folder is found by the video's name in front of its own.
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "failures",
-        help="attribute the lowest third of the videos to the stage that went wrong first",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "failures", __doc__, EXAMPLES, run)
     parser.add_argument(
         "--result", type=Path, required=True, metavar="FILE", help="a result with scores per video"
     )
@@ -124,10 +118,7 @@ def show_guesses(args: argparse.Namespace, failed: list[FailedVideo]) -> int:
         )
     stages = {name: guess.stage for name, guess in guesses.items()}
     note = f"Guessed from what {len(guesses)} of {len(failed)} failed runs measured; no person's judgement."
-    result = {
-        "attributions": stages,
-        "reasons": {name: guess.reason for name, guess in guesses.items()},
-    }
+    result = {"attributions": stages, "reasons": {name: guess.reason for name, guess in guesses.items()}}
     table = shares_table(stages, _categories(failed), note=note, title="Automatic first guess")
     return _show(args, args.result.name, result, table)
 

@@ -21,12 +21,8 @@ One contiguous clip of each video, drawn by --seed and the video's name; every v
 
 
 def add_parser(subparsers: Any) -> None:
-    fid = make_parser(
-        subparsers, "fid", help="Frechet distance between frames", examples=FID_EXAMPLES, run=run
-    )
-    fvd = make_parser(
-        subparsers, "fvd", help="Frechet distance between clips", examples=FVD_EXAMPLES, run=run
-    )
+    fid = make_parser(subparsers, "fid", "Frechet distance between frames", FID_EXAMPLES, run)
+    fvd = make_parser(subparsers, "fvd", "Frechet distance between clips", FVD_EXAMPLES, run)
     fid.set_defaults(kind="frame")
     fvd.set_defaults(kind="clip", frames_per_video=0)
     fid.add_argument(

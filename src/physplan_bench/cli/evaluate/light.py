@@ -1,4 +1,4 @@
-"""`physplan evaluate light`."""
+"""Shadows, reflections and lamplight: right, missing or left behind."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "light",
-        help="shadows, reflections and lamplight: right, missing or left behind",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "light", __doc__, EXAMPLES, run)
     parser.add_argument(
         "--methods",
         nargs="+",

@@ -1,4 +1,4 @@
-"""`physplan evaluate paper`."""
+"""A table of the paper, as reported there."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers, "paper", help="a table of the paper, as reported there", examples=EXAMPLES, run=run
-    )
+    parser = make_parser(subparsers, "paper", __doc__, EXAMPLES, run)
     parser.add_argument(
         "table", help="physics-iq, ablation, phygenbench, vbench, frechet, checks, failures, cost-*"
     )

@@ -1,4 +1,4 @@
-"""`physplan evaluate phygenbench`."""
+"""Judge the videos of PhyGenBench, or add up recorded stage scores."""
 
 from __future__ import annotations
 
@@ -46,13 +46,7 @@ with main_category, sub_category, single, multi_gpt, multi_llava, video_gpt and 
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "phygenbench",
-        help="judge the videos of PhyGenBench, or add up recorded stage scores",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "phygenbench", __doc__, EXAMPLES, run)
     parser.add_argument("--scores", type=Path, metavar="FILE", help="recorded stage scores: only add them up")
     parser.add_argument("--data", type=Path, metavar="DIR", help="PhyGenBench's question files")
     parser.add_argument(

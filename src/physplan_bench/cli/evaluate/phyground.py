@@ -1,4 +1,4 @@
-"""`physplan evaluate phyground`."""
+"""Rate videos of PhyGround's prompts, or hold our verdict against its human ratings."""
 
 from __future__ import annotations
 
@@ -37,13 +37,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "phyground",
-        help="rate videos of PhyGround's prompts, or hold our verdict against its human ratings",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "phyground", __doc__, EXAMPLES, run)
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="PhyGround's data folder")
     parser.add_argument("--videos", type=Path, metavar="DIR", help="NAME.mp4 of every prompt")
     parser.add_argument("--judge", metavar="JUDGE", help="gemini:MODEL or openai:MODEL[@URL]")

@@ -1,4 +1,4 @@
-"""`physplan evaluate physics-iq`."""
+"""Score 198 generated videos against the two real takes of Physics-IQ."""
 
 from __future__ import annotations
 
@@ -43,13 +43,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "physics-iq",
-        help="score 198 generated videos against the two real takes of Physics-IQ",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "physics-iq", __doc__, EXAMPLES, run)
     parser.add_argument(
         "--generated",
         type=Path,

@@ -1,4 +1,4 @@
-"""`physplan evaluate power`."""
+"""How many scenes and seeds a difference needs, from a result at hand."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "power",
-        help="how many scenes and seeds a difference needs, from a result at hand",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "power", __doc__, EXAMPLES, run)
     parser.add_argument("result", type=Path, metavar="RESULT.json")
     parser.add_argument("--difference", type=float, required=True, metavar="X", help="in the score's unit")
     parser.add_argument("--baseline", metavar="METHOD", help="compare with this one (default: the first)")
@@ -38,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     from physplan_bench.correction import needed
     from physplan_bench.pairs import methods_of
     from physplan_bench.records import need_records
-    from physplan_bench.tables import Column, Row, Table
+    from physplan_bench.tables import Table, rows_of, titled
 
     if not 0 < args.power < 1:
         raise PhysPlanError(f"--power {args.power:g} is no probability between 0 and 1.")
@@ -60,10 +54,9 @@ def run(args: argparse.Namespace) -> int:
     columns = [f"scenes, {k} seed{'s' if k > 1 else ''}" for k in seeds]
     table = Table(
         title=f"Scenes that show {args.difference:g} less {baseline} with power {args.power:g}",
-        columns=tuple(Column(title=c, digits=1) for c in (*columns, "at hand", "shows now")),
-        rows=tuple(
-            Row(label=name, cells=(*one.scenes.values(), one.scenes_at_hand, one.detectable))
-            for name, one in found.items()
+        columns=titled(*columns, "at hand", "shows now", digits=1),
+        rows=rows_of(
+            {n: (*one.scenes.values(), one.scenes_at_hand, one.detectable) for n, one in found.items()}
         ),
         note="At level 0.95, two-sided. Shows now: the difference that the result at hand could show; a dash "
         "where all differences are equal, which says nothing of their spread.",

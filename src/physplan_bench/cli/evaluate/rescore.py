@@ -1,4 +1,4 @@
-"""`physplan evaluate rescore`."""
+"""Judge the videos of old runs anew, without making them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "rescore",
-        help="judge the videos of old runs anew, without making them",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "rescore", __doc__, EXAMPLES, run)
     parser.add_argument("runs", type=Path, nargs="+", metavar="DIR", help="runs, or folders of runs")
     parser.add_argument("--preset", metavar="NAME", help="whose perception (default: each run's own)")
     parser.add_argument("--judge", metavar="JUDGE", help="gemini:MODEL, openai:MODEL or server:MODEL@URL")

@@ -1,10 +1,11 @@
-"""`physplan evaluate sandbox`."""
+"""Compare the methods in the embedded world, where the truth is known."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from physplan.cli.parsers import add_set
 from physplan.errors import PhysPlanError
 from physplan_bench.cli.evaluate.common import add_engine, add_output, make_parser, measure
 
@@ -31,13 +32,7 @@ QUICK = {"scenes": 25, "seeds": 1}
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "sandbox",
-        help="compare the methods in the embedded world, where the truth is known",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "sandbox", __doc__, EXAMPLES, run)
     parser.add_argument("--quick", action="store_true", help="25 scenes and one seed: minutes on two cores")
     parser.add_argument("--scenes", type=int, metavar="N", help="number of scenes (default 60)")
     parser.add_argument("--seeds", type=int, metavar="N", help="seeds per scene (default 3)")
@@ -75,13 +70,7 @@ def add_parser(subparsers: Any) -> None:
         metavar="L",
         help="the editor's error levels, 0 (truth) to 4 (default 1)",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="FIELD=VALUE",
-        help="change settings of the sandbox preset",
-    )
+    add_set(parser, "change settings of the sandbox preset")
     parser.add_argument("--keep-videos", action="store_true", help="keep every video in the --work folder")
     add_engine(parser)
     add_output(parser)

@@ -1,4 +1,4 @@
-"""`physplan evaluate set`."""
+"""Benchmarks x presets x methods x seeds from one file: one budget, one page."""
 
 from __future__ import annotations
 
@@ -24,13 +24,7 @@ study.yaml:
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "set",
-        help="benchmarks x presets x methods x seeds from one file: one budget, one page",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "set", __doc__, EXAMPLES, run)
     parser.add_argument("file", type=Path, metavar="FILE.yaml")
     parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="videos, cases and results")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes of each part")

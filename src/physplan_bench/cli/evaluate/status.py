@@ -1,4 +1,4 @@
-"""`physplan evaluate status`."""
+"""Partial results of a running or stopped benchmark."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "status",
-        help="partial results of a running or stopped benchmark",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "status", __doc__, EXAMPLES, run)
     parser.add_argument("work", type=Path, metavar="DIR", help="the --work folder of a benchmark")
     add_output(parser, plot=False, reported=False, page=False)
 
@@ -30,7 +24,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from physplan.errors import PhysPlanError
     from physplan_bench.cases import CaseStore
-    from physplan_bench.tables import Column, Row, Table
+    from physplan_bench.tables import Table, rows_of, titled
 
     if not args.work.is_dir():
         raise PhysPlanError(f"There is no folder {args.work}.")
@@ -57,13 +51,8 @@ def run(args: argparse.Namespace) -> int:
             + [f"{counts[state]} {state}" for state in ("running", "missing")]
         ),
         label="Mean so far",
-        columns=tuple(
-            Column(title=f"{name or 'all'} (n = {group['done']})") for name, group in groups.items()
-        ),
-        rows=tuple(
-            Row(label=name, cells=tuple(_short(group["means"].get(name)) for group in groups.values()))
-            for name in names
-        ),
+        columns=titled(*(f"{name or 'all'} (n = {group['done']})" for name, group in groups.items())),
+        rows=rows_of({one: [_short(g["means"].get(one)) for g in groups.values()] for one in names}),
     )
     return emit(args, {"cases": len(cases), **counts, "groups": groups}, table)
 

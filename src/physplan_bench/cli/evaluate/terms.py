@@ -1,4 +1,4 @@
-"""`physplan evaluate terms`."""
+"""Count the terms that call a true frame of the embedded world wrong."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "terms",
-        help="count the terms that call a true frame of the embedded world wrong",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "terms", __doc__, EXAMPLES, run)
     parser.add_argument(
         "--levels", nargs="+", type=int, default=[1, 3], metavar="L", help="the editor's levels (default 1 3)"
     )

@@ -1,4 +1,4 @@
-"""`physplan evaluate vbench`."""
+"""VBench's quality dimensions and Quality Score."""
 
 from __future__ import annotations
 
@@ -21,13 +21,7 @@ A dimension that is measured here replaces the same one of --results. The Qualit
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "vbench",
-        help="VBench's quality dimensions and Quality Score",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "vbench", __doc__, EXAMPLES, run)
     parser.add_argument(
         "--results", type=Path, nargs="+", default=[], metavar="FILE", help="official result files"
     )

@@ -1,4 +1,4 @@
-"""`physplan evaluate videophy2`."""
+"""VideoPhy-2's AutoEval: adherence, commonsense, joint, by a judge or from recorded scores."""
 
 from __future__ import annotations
 
@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from physplan.errors import PhysPlanError
-from physplan_bench.cli.evaluate.common import (
-    add_engine,
-    add_output,
-    emit,
-    make_parser,
-    measure,
-    work_folder,
-)
+from physplan_bench.cli.evaluate.common import add_engine, add_output, emit, make_parser, measure, work_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,13 +21,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "videophy2",
-        help="VideoPhy-2's AutoEval: adherence, commonsense, joint, by a judge or from recorded scores",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "videophy2", __doc__, EXAMPLES, run)
     parser.add_argument("--videos", type=Path, metavar="FILE.csv", help="with caption and videopath")
     parser.add_argument("--judge", metavar="JUDGE", help="gemini:MODEL, openai:MODEL or server:MODEL@URL")
     parser.add_argument(
@@ -75,6 +62,5 @@ def _judge(args: argparse.Namespace, hard: Mapping[str, bool] | None) -> int:
     with work_folder(args) as args.work:  # the judge's answers are stored there too
         make_judge = partial(Judge.connect, config, args.work / "calls", args.budget)
         return measure(
-            args,
-            VideoPhy2(videos=videos, config=config, make_judge=make_judge, label=args.label, hard=hard),
+            args, VideoPhy2(videos=videos, config=config, make_judge=make_judge, label=args.label, hard=hard)
         )

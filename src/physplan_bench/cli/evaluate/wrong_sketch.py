@@ -1,4 +1,4 @@
-"""`physplan evaluate wrong-sketch`."""
+"""Spoil one property of the sketch and see which terms mend it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ EXAMPLES = """\
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = make_parser(
-        subparsers,
-        "wrong-sketch",
-        help="spoil one property of the sketch and see which terms mend it",
-        examples=EXAMPLES,
-        run=run,
-    )
+    parser = make_parser(subparsers, "wrong-sketch", __doc__, EXAMPLES, run)
     parser.add_argument("--terms", nargs="+", default=TERMS, choices=TERMS, help="default: all five")
     parser.add_argument(
         "--diagonal", action="store_true", help="leave out the term of the spoilt property only: faster"

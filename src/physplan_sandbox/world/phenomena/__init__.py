@@ -35,15 +35,7 @@ SHORT: tuple[Phenomenon, ...] = (
     Ice(),
     Flame(),
 )
-STORIES: tuple[Phenomenon, ...] = (
-    Overflow(),
-    Behind(),
-    Marbles(),
-    Ramp(),
-    Cascade(),
-    Seesaw(),
-    Balance(),
-)
+STORIES: tuple[Phenomenon, ...] = (Overflow(), Behind(), Marbles(), Ramp(), Cascade(), Seesaw(), Balance())
 #: Named groups of phenomena: what happens in one or two events, and longer chains.
 SUBSETS: Mapping[str, tuple[Phenomenon, ...]] = {"short": SHORT, "stories": STORIES}
 ALL = "all"

@@ -100,17 +100,7 @@ class Balance:
         dish = [level + side * arm * np.sin(angle) for side in (-1, 1)]
         pillar = layout["beam"] + 2.5
         sprites = [
-            sprite(
-                "balance",
-                layout,
-                x=x,
-                w=2 * arm + 4,
-                h=pillar,
-                level=angle,
-                color=layout.rgb("balance"),
-                look={"beam": 2.5},
-                order=1,
-            ),
+            sprite("balance", layout, x=x, w=2 * arm + 4, h=pillar, level=angle, look={"beam": 2.5}, order=1),
             *(self._pan(k, layout, dish[k]) for k in range(2)),
             self._load(variant, layout, dish[1]),
         ]
@@ -131,47 +121,24 @@ class Balance:
         """The dish and its rod; on the beam's end."""
         x = layout["x"] + (2 * k - 1) * layout["arm"]
         h = layout["rod"]
+        y = dish + h / 2
+        color = PALETTE["yellow"]
         return sprite(
-            f"pan{k}",
-            layout,
-            category="pan",
-            x=x,
-            y=dish + h / 2,
-            w=layout["pan_w"],
-            h=h,
-            color=PALETTE["yellow"],
-            order=2,
-            grounded=False,
+            f"pan{k}", layout, category="pan", x=x, y=y, w="pan_w", h=h, color=color, order=2, grounded=False
         )
 
     def _load(self, variant: str, layout: Layout, dish: Array) -> Sprite:
         category = "apple" if variant == "apple" else "weight"
         w = {"apple": layout["apple"], "twin": layout["w"], "heavy": layout["big"]}[variant]
         h = {"apple": layout["apple"], "twin": layout["h"], "heavy": layout["big"] * 1.05}[variant]
+        x = layout["x"] + layout["arm"] + layout["side"]
         return sprite(
-            "load",
-            layout,
-            category=category,
-            x=layout["x"] + layout["arm"] + layout["side"],
-            base=dish + 0.6,
-            w=w,
-            h=h,
-            color=layout.rgb(category),
-            order=3,
-            grounded=False,
+            "load", layout, category=category, x=x, base=dish + 0.6, w=w, h=h, order=3, grounded=False
         )
 
     def _weight(self, k: int, layout: Layout, foot: Array) -> Sprite:
         x = layout["x"] - layout["arm"] + (2 * k - 1) * layout["off"]
+        base = foot + 0.6
         return sprite(
-            f"weight{k}",
-            layout,
-            category="weight",
-            x=x,
-            base=foot + 0.6,
-            w=layout["w"],
-            h=layout["h"],
-            color=layout.rgb("weight"),
-            order=3,
-            grounded=False,
+            f"weight{k}", layout, category="weight", x=x, base=base, w="w", h="h", order=3, grounded=False
         )

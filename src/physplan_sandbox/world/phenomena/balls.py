@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from physplan_sandbox.world.phenomena.parts import crate_walls
-from physplan_sandbox.world.physics import Body, Poses, simulate
+from physplan_sandbox.world.physics import Body, Poses, round_body, simulate
 from physplan_sandbox.world.render import FRAME_BEATS, FRAMES
 from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import Array, Sprite, Value, mix
@@ -59,10 +59,7 @@ class Drop:
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
         pose = self._hovering(layout) if outcome == "floats" else self._falling(outcome, layout, take)
         w, h = layout["w"], layout["h"]
-        return [
-            sprite("crate", layout, x=layout["crate"], w=w, h=h, color=layout.rgb("crate")),
-            _ball(layout, pose),
-        ]
+        return [sprite("crate", layout, x="crate", w=w, h=h), _ball(layout, pose)]
 
     def _hovering(self, layout: Layout) -> Poses:
         still = np.zeros(FRAMES)
@@ -78,16 +75,8 @@ class Drop:
         walls = crate_walls(layout, x=crate, w=layout["w"], h=layout["h"])
         fixed = walls if into_crate and above_crate else []
         floor = ground - 2.4 if into_crate and not above_crate else ground
-        body = Body(
-            x=x,
-            y=layout["top"],
-            w=2 * r,
-            h=2 * r,
-            ball=True,
-            bounce=0.75,
-            drag=0.05,
-            velocity=(0.25 * take.nudge, 0),
-        )
+        velocity = (0.25 * take.nudge, 0)
+        body = round_body(x, layout["top"], r, bounce=0.75, drag=0.05, velocity=velocity)
         pose = simulate([body], ground=floor, fixed=fixed, start=2, pace=take.pace)[0]
         return Poses(pose.x + swerve, pose.y, pose.angle)
 
@@ -140,9 +129,7 @@ class Roll:
         else:
             x, y = self._rolling(variant, outcome, layout, take)
         sprites = [
-            sprite(
-                "shelf", layout, kind="box", x=edge / 2 - 4, w=edge + 8, h=height, color=layout.rgb("shelf")
-            ),
+            sprite("shelf", layout, kind="box", x=edge / 2 - 4, w=edge + 8, h=height),
             _ball(layout, Poses(x, y, (x - layout["x"]) / layout["r"])),
         ]
         if variant == "stopper":
@@ -155,16 +142,7 @@ class Roll:
         top = ground - height
         shelf = Body(x=edge / 2 - 4, y=(top + ground) / 2, w=edge + 8, h=height)
         velocity = (4.2 + 0.12 * take.nudge, 0)
-        body = Body(
-            x=layout["x"],
-            y=top - r,
-            w=2 * r,
-            h=2 * r,
-            ball=True,
-            bounce=0.45,
-            velocity=velocity,
-            drag=0.02,
-        )
+        body = round_body(layout["x"], top - r, r, bounce=0.45, velocity=velocity, drag=0.02)
         pose = simulate([body], ground=ground, fixed=[shelf], start=2, pace=take.pace)[0]
         landed = np.maximum.accumulate((pose.y > ground - r - 1.0).astype(np.float32))
         first = int(np.argmax(landed)) if landed.any() else FRAMES - 1
@@ -185,21 +163,11 @@ class Roll:
         return mix(layout["x"], end, take.ramp(1, 11)), layout.ground - layout["height"] - r
 
     def _stopper(self, layout: Layout) -> Sprite:
-        return sprite(
-            "stopper",
-            layout,
-            kind="box",
-            x=layout["edge"] - layout["stop_w"] / 2 - 0.3,
-            base=layout.ground - layout["height"],
-            w=layout["stop_w"],
-            h=layout["stop_h"],
-            color=layout.rgb("stopper"),
-            order=2,
-            grounded=False,
-        )
+        x, base = layout["edge"] - layout["stop_w"] / 2 - 0.3, layout.ground - layout["height"]
+        on: dict[str, Any] = {"x": x, "base": base, "order": 2, "grounded": False}
+        return sprite("stopper", layout, kind="box", w="stop_w", h="stop_h", **on)
 
 
 def _ball(layout: Layout, pose: Poses) -> Sprite:
     d = 2 * layout["r"]
-    color = layout.rgb("ball")
-    return sprite("ball", layout, x=pose.x, y=pose.y, w=d, h=d, angle=pose.angle, color=color, order=1)
+    return sprite("ball", layout, at=pose, w=d, h=d, order=1)

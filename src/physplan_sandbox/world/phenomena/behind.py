@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from physplan_sandbox.world.phenomena.balls import BALLS
-from physplan_sandbox.world.physics import Body, simulate
+from physplan_sandbox.world.physics import Body, round_body, simulate, standing
 from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import Array, Sprite
 
@@ -78,27 +78,9 @@ class Behind:
         w, h = layout["carton_w"], layout["carton_h"]
         front = layout.ground + FRONT
         sprites = [
-            sprite(
-                "book",
-                layout,
-                x=layout["book"],
-                base=line,
-                near=_near(layout, line),
-                w=layout["book_w"],
-                h=layout["book_h"],
-                color=layout.rgb("book"),
-            ),
+            sprite("book", layout, x="book", base=line, near=_near(layout, line), w="book_w", h="book_h"),
             self._ball("ball", layout, path["ball"], layout["x"]),
-            sprite(
-                "carton",
-                layout,
-                x=layout["carton"],
-                base=front,
-                near=_near(layout, front),
-                w=w,
-                h=h,
-                color=layout.rgb("carton"),
-            ),
+            sprite("carton", layout, x="carton", base=front, near=_near(layout, front), w=w, h=h),
         ]
         if variant == "twins":
             sprites.append(self._ball("twin", layout, path["twin"], layout["twin"]))
@@ -112,14 +94,8 @@ class Behind:
         if with_twin:
             keys, bodies = [*keys, "twin"], [*bodies, self._body(layout, layout["twin"], 0.0)]
         line = layout.ground - BACK
-        stop = Body(
-            x=layout["book"],
-            y=line - layout["book_h"] / 2,
-            w=layout["book_w"],
-            h=layout["book_h"],
-            bounce=0.1,
-        )
-        end = Body(x=97, y=line - 15, w=14, h=30, bounce=0.1)  # a wrong ball stays in the picture
+        stop = standing(layout["book"], line, layout["book_w"], layout["book_h"], bounce=0.1)
+        end = standing(97, line, 14, 30, bounce=0.1)  # a wrong ball stays in the picture
         poses = simulate(bodies, ground=line, fixed=[stop if book else end], start=2, pace=take.pace)
         # What meets the book stays there.
         path = {key: np.maximum.accumulate(pose.x) for key, pose in zip(keys, poses, strict=True)}
@@ -134,24 +110,15 @@ class Behind:
 
     def _body(self, layout: Layout, x: float, speed: float) -> Body:
         """Without friction, so that a ball hands all of its speed on; it is drawn as if it rolled."""
-        d = 2 * layout["r"]
-        y = layout.ground - BACK - layout["r"]
-        return Body(x=x, y=y, w=d, h=d, ball=True, friction=0.0, bounce=1.0, velocity=(speed, 0), drag=0.004)
+        r, velocity = layout["r"], (speed, 0)
+        y = layout.ground - BACK - r
+        return round_body(x, y, r, friction=0.0, bounce=1.0, velocity=velocity, drag=0.004)
 
     def _ball(self, key: str, layout: Layout, x: Array, start: float) -> Sprite:
-        d, line = 2 * layout["r"], layout.ground - BACK
+        r, line = layout["r"], layout.ground - BACK
+        near, angle = _near(layout, line), (x - start) / r
         return sprite(
-            key,
-            layout,
-            category="ball",
-            x=x,
-            base=line,
-            near=_near(layout, line),
-            w=d,
-            h=d,
-            angle=(x - start) / layout["r"],
-            color=layout.rgb("ball"),
-            order=1,
+            key, layout, category="ball", x=x, base=line, near=near, w=2 * r, h=2 * r, angle=angle, order=1
         )
 
 

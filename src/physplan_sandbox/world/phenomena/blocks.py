@@ -59,25 +59,8 @@ class Push:
             x = self._sliding(variant, layout, take) if outcome == "slides" else layout["x"]
             pose = Poses(x, layout.ground - layout["h"] / 2, 0.0)
         return [
-            sprite(
-                "book",
-                layout,
-                x=layout["stop"],
-                w=layout["stop_w"],
-                h=layout["stop_h"],
-                color=layout.rgb("book"),
-            ),
-            sprite(
-                "block",
-                layout,
-                x=pose.x,
-                y=pose.y,
-                w=layout["w"],
-                h=layout["h"],
-                angle=pose.angle,
-                color=layout.rgb("block"),
-                order=1,
-            ),
+            sprite("book", layout, x="stop", w="stop_w", h="stop_h"),
+            sprite("block", layout, at=pose, w="w", h="h", order=1),
         ]
 
     def _tipping(self, variant: str, layout: Layout, take: Take) -> Poses:
@@ -151,18 +134,7 @@ class Dominoes:
             Poses(layout[f"x{k}"], layout.ground - layout["h"] / 2, 0.0) for k in range(falling, self.count)
         ]
         return [
-            sprite(
-                f"domino{k}",
-                layout,
-                category="domino",
-                x=pose.x,
-                y=pose.y,
-                w=layout["w"],
-                h=layout["h"],
-                angle=pose.angle,
-                color=layout.rgb("domino"),
-                order=-k,
-            )
+            sprite(f"domino{k}", layout, category="domino", at=pose, w="w", h="h", order=-k)
             for k, pose in enumerate([*poses, *standing])
         ]
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from physplan_sandbox.world.phenomena.parts import WATER, puddle, shown
-from physplan_sandbox.world.physics import Body, Poses, simulate
+from physplan_sandbox.world.physics import Body, Poses, round_body, simulate, standing
 from physplan_sandbox.world.render import FRAME_BEATS
 from physplan_sandbox.world.scene import Layout, Spot, Take, Thing, back_row, pick, sprite
 from physplan_sandbox.world.sprites import Array, Sprite, ramp
@@ -110,29 +110,14 @@ class Cascade:
         d, below = 2 * layout["r"], self._below(variant)
         sprites = [
             sprite(
-                "shelf",
-                layout,
-                kind="box",
-                x=layout["shelf_w"] / 2 - 4,
-                w=layout["shelf_w"] + 8,
-                h=layout["shelf_h"],
-                color=layout.rgb("shelf"),
+                "shelf", layout, kind="box", x=layout["shelf_w"] / 2 - 4, w=layout["shelf_w"] + 8, h="shelf_h"
             ),
-            self._posed("ball", layout, fall.ball, w=d, h=d, color=layout.rgb("ball"), order=1),
+            sprite("ball", layout, at=fall.ball, w=d, h=d, order=1),
             *(
-                self._posed(
-                    f"domino{k}",
-                    layout,
-                    pose,
-                    category="domino",
-                    w=DOMINO_THICKNESS,
-                    h=layout["domino_h"],
-                    color=layout.rgb("domino"),
-                    order=-k,
-                )
-                for k, pose in enumerate(fall.dominoes)
+                sprite(key, layout, category="domino", at=pose, w=DOMINO_THICKNESS, h="domino_h", order=-k)
+                for k, (key, pose) in enumerate(zip(self._row(), fall.dominoes, strict=True))
             ),
-            self._posed("glass", layout, fall.glass, w=layout["w"], h=layout["h"], color=WATER, order=2),
+            sprite("glass", layout, at=fall.glass, w="w", h="h", color=WATER, order=2),
             self._holder(below, outcome, layout, fall),
         ]
         if variant != "empty":
@@ -147,9 +132,6 @@ class Cascade:
     def _below(self, variant: str) -> str:
         return "tray" if variant == "tray" else "cloth"
 
-    def _posed(self, key: str, layout: Layout, pose: Poses, **values: Any) -> Sprite:
-        return sprite(key, layout, x=pose.x, y=pose.y, angle=pose.angle, **values)
-
     def _fall(self, outcome: str, layout: Layout, take: Take) -> _Fall:
         """All by the engine; a glass that shall stand is fixed for it."""
         r, ground, top = layout["r"], layout.ground, layout.ground - layout["shelf_h"]
@@ -158,38 +140,11 @@ class Cascade:
             x=layout["shelf_w"] / 2 - 4, y=(top + ground) / 2, w=layout["shelf_w"] + 8, h=ground - top
         )
         velocity = (SPEED + 0.08 * take.nudge, 0)
-        ball = Body(
-            x=layout["x"],
-            y=top - r,
-            w=2 * r,
-            h=2 * r,
-            ball=True,
-            mass=MASS,
-            bounce=0.0,
-            velocity=velocity,
-            drag=0.05,
-        )
-        row = [
-            Body(
-                x=layout[f"x{k}"],
-                y=ground - tall / 2,
-                w=DOMINO_THICKNESS,
-                h=tall,
-                friction=FRICTION,
-                bounce=0.02,
-            )
-            for k in range(self.count)
-        ]
-        glass = Body(
-            x=layout["glass"],
-            y=ground - h / 2,
-            w=w,
-            h=h,
-            mass=GLASS_MASS,
-            friction=0.9,
-            bounce=0.02,
-            drag=0.04,
-        )
+        ball = round_body(layout["x"], top - r, r, mass=MASS, bounce=0.0, velocity=velocity, drag=0.05)
+        places = [layout[f"x{k}"] for k in range(self.count)]
+        row = [standing(x, ground, DOMINO_THICKNESS, tall, friction=FRICTION, bounce=0.02) for x in places]
+        loose = {"mass": GLASS_MASS, "friction": 0.9, "bounce": 0.02, "drag": 0.04}
+        glass = standing(layout["glass"], ground, w, h, **loose)
         stands = outcome == "stands"
         poses = simulate(
             [ball, *row, *([] if stands else [glass])],
@@ -213,34 +168,17 @@ class Cascade:
         """It lies at the bottom of the glass, turned with it, until it has run out."""
         depth, angle = layout["h"] - 3.5, fall.glass.angle
         off = 0.5 * (layout["h"] - depth) - 1.3
-        return sprite(
-            "water",
-            layout,
-            x=fall.glass.x - off * np.sin(angle),
-            y=fall.glass.y + off * np.cos(angle),
-            angle=angle,
-            w=layout["w"] - 2.6,
-            h=depth,
-            level=layout["level"] * (1 - fall.spilt),
-            alpha=shown(fall.spilt < 0.97),
-            color=WATER,
-            order=3,
-            grounded=False,
-        )
+        pose = Poses(fall.glass.x - off * np.sin(angle), fall.glass.y + off * np.cos(angle), angle)
+        level, alpha = layout["level"] * (1 - fall.spilt), shown(fall.spilt < 0.97)
+        size: dict[str, Any] = {"w": layout["w"] - 2.6, "h": depth, "level": level, "alpha": alpha}
+        return sprite("water", layout, at=pose, color=WATER, order=3, grounded=False, **size)
 
     def _holder(self, below: str, outcome: str, layout: Layout, fall: _Fall) -> Sprite:
         """The tray or the cloth, a little nearer than the row; wet when it takes up the water."""
         level = 0.9 * fall.taken * (outcome == "soaks") + fall.spilt * (outcome == "holds")
+        base = layout.ground + 10
         return sprite(
-            below,
-            layout,
-            x=layout["below"],
-            base=layout.ground + 10,
-            w=layout["below_w"],
-            h=11.5,
-            level=level,
-            color=layout.rgb(below),
-            near=layout.near + 0.10,
+            below, layout, x="below", base=base, w="below_w", h=11.5, level=level, near=layout.near + 0.10
         )
 
     def _puddle(self, below: str, outcome: str, layout: Layout, take: Take, fall: _Fall) -> Sprite:
@@ -251,12 +189,5 @@ class Cascade:
             spread, y, high = spread * np.sqrt(1 - fall.taken), y + 2.5, 6.0
         elif outcome == "spreads":
             x, y, wide, high = x - 13, layout.ground + 14.5, 36.0, 8.5
-        return puddle(
-            layout,
-            x=x,
-            y=y,
-            w=(wide + take.nudge) * spread,
-            h=high * np.sqrt(spread),
-            alpha=shown(spread > 0.04),
-            near=layout.near + 0.12,
-        )
+        w, h = (wide + take.nudge) * spread, high * np.sqrt(spread)
+        return puddle(layout, x=x, y=y, w=w, h=h, alpha=shown(spread > 0.04), near=layout.near + 0.12)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from physplan_sandbox.world.phenomena.parts import WATER, Glass, puddle, shown, tap
+from physplan_sandbox.world.phenomena.parts import WATER, Glass, puddle, shown, stream, tap
 from physplan_sandbox.world.render import FRAME_BEATS
 from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import PALETTE, Array, Sprite, Value, mix
@@ -67,32 +67,13 @@ class Pour:
         """Its head runs down to whatever is below the tap; when the tap is closed, its tail follows."""
         over_glass = abs(layout["tap"] - layout["glass"]) < layout["w"] / 2
         floor = layout.ground - 1.5 if over_glass else layout.ground + 1.0
-        spout = layout["spout"]
-        head = spout + (floor - spout) * take.ramp(1, 5)
-        tail = spout + (floor - spout) * take.ramp(16, 20)
-        return sprite(
-            "stream",
-            layout,
-            x=layout["tap"] + 0.4,
-            y=(head + tail) / 2,
-            w=4.0,
-            h=np.maximum(head - tail, 0.01),
-            alpha=shown(head - tail > 0.8),
-            color=WATER,
-            order=1,
-            grounded=False,
-        )
+        return stream(layout, take, floor, w=4.0, reach=5, closed=16)
 
     def _puddle(self, layout: Layout, take: Take, rise: Array) -> Sprite:
         spread = np.sqrt(rise)
+        w, h = (36 + 2 * take.nudge) * spread, 8.0 * spread
         return puddle(
-            layout,
-            x=layout["tap"] + 0.4,
-            y=layout.ground + 2.0,
-            w=(36 + 2 * take.nudge) * spread,
-            h=8.0 * spread,
-            alpha=shown(rise > 0.01),
-            order=-1,
+            layout, x=layout["tap"] + 0.4, y=layout.ground + 2.0, w=w, h=h, alpha=shown(rise > 0.01), order=-1
         )
 
 
@@ -165,17 +146,10 @@ class Ink:
     def _drop(self, layout: Layout, end: float, fall: Array, *, alpha: Value) -> Sprite:
         """The drop on its way from the dropper down to `end`."""
         start = layout["tip"] + 4.0
+        y = start + (end - start) * fall**1.3
+        color = layout.rgb("ink")
         return sprite(
-            "drop",
-            layout,
-            x=layout["x"],
-            y=start + (end - start) * fall**1.3,
-            w=7.0,
-            h=9.0,
-            color=layout.rgb("ink"),
-            order=3,
-            alpha=alpha,
-            grounded=False,
+            "drop", layout, x="x", y=y, w=7.0, h=9.0, color=color, order=3, alpha=alpha, grounded=False
         )
 
     def _water(self, outcome: str, layout: Layout, glass: Glass, after: Array) -> list[Sprite]:
@@ -183,18 +157,11 @@ class Ink:
         ink = layout.rgb("ink")
         if outcome != "mixes":
             return [glass.sprite(), glass.water(layout["level"], order=1)]
+        w, h = (glass.w - 6) * np.sqrt(after), 12 * np.sqrt(after)
+        x, y = glass.x, glass.surface(layout["level"]) + 4 + 8 * after
+        alpha = 0.8 * (after > 0.01) * (after < 0.98)
         cloud = sprite(
-            "water",
-            layout,
-            kind="cloud",
-            x=glass.x,
-            y=glass.surface(layout["level"]) + 4 + 8 * after,
-            w=(glass.w - 6) * np.sqrt(after),
-            h=12 * np.sqrt(after),
-            alpha=0.8 * (after > 0.01) * (after < 0.98),
-            color=ink,
-            order=2,
-            grounded=False,
+            "water", layout, kind="cloud", x=x, y=y, w=w, h=h, alpha=alpha, color=ink, order=2, grounded=False
         )
         return [
             glass.sprite(),
@@ -208,16 +175,10 @@ class Ink:
         if outcome != "blots":
             return [sheet]
         size = np.sqrt(after)
+        w, h = (22 + take.nudge) * size, 6.4 * size
+        y = ground + 0.5
+        alpha = shown(after > 0.01)
         blot = sprite(
-            "blot",
-            layout,
-            x=x,
-            y=ground + 0.5,
-            w=(22 + take.nudge) * size,
-            h=6.4 * size,
-            color=layout.rgb("ink"),
-            alpha=shown(after > 0.01),
-            order=2,
-            grounded=False,
+            "blot", layout, x=x, y=y, w=w, h=h, color=layout.rgb("ink"), alpha=alpha, order=2, grounded=False
         )
         return [sheet, blot]

@@ -45,10 +45,7 @@ class Ice:
         }
 
     def things(self, variant: str, layout: Layout) -> dict[str, Thing]:
-        things = {
-            "ice": Thing(category="ice", color="clear"),
-            "sun": Thing(category="sun", color="yellow"),
-        }
+        things = {"ice": Thing(category="ice", color="clear"), "sun": Thing(category="sun", color="yellow")}
         if variant == "glass":
             things["glass"] = Thing(category="glass", attributes={"configuration": "open"})
             things["water"] = Thing(category="water", attributes={"material_phase": "liquid"})
@@ -100,57 +97,29 @@ class Ice:
 
     def _holder(self, variant: str, layout: Layout, level: Array) -> Sprite:
         """The tray or the cloth."""
-        return sprite(
-            variant,
-            layout,
-            x=layout["x"],
-            base=layout.ground + 2,
-            w=layout["w"],
-            h=11,
-            level=level,
-            color=layout.rgb(variant),
-            order=-1,
-        )
+        return sprite(variant, layout, x="x", base=layout.ground + 2, w="w", h=11, level=level, order=-1)
 
     def _ice(self, layout: Layout, base: Array, wide: Array, tall: Array, melt: Array) -> Sprite:
+        h = tall + 0.01
+        x = layout["x"] + layout["shift"]
+        alpha = shown(melt < 0.97)
+        color = (0.8, 0.9, 1.0)
         return sprite(
-            "ice",
-            layout,
-            x=layout["x"] + layout["shift"],
-            base=base,
-            w=wide,
-            h=tall + 0.01,
-            alpha=shown(melt < 0.97),
-            color=(0.8, 0.9, 1.0),
-            order=2,
-            grounded=False,
+            "ice", layout, x=x, base=base, w=wide, h=h, alpha=alpha, color=color, order=2, grounded=False
         )
 
     def _puddle(self, layout: Layout, take: Take, melt: Array) -> Sprite:
         """The water stays in the tray."""
         spread = np.sqrt(melt)
-        return puddle(
-            layout,
-            x=layout["x"],
-            y=layout.ground - 6.5,
-            w=(layout["w"] - 7 + take.nudge) * spread,
-            h=4.6 * np.sqrt(spread),
-            alpha=shown(melt > 0.02),
-            order=1,
-        )
+        w, h = (layout["w"] - 7 + take.nudge) * spread, 4.6 * np.sqrt(spread)
+        return puddle(layout, x="x", y=layout.ground - 6.5, w=w, h=h, alpha=shown(melt > 0.02), order=1)
 
     def _spill(self, variant: str, layout: Layout, melt: Array) -> Sprite:
         """The water is on the table, in front of what should hold it."""
         spread = np.sqrt(melt)
-        return puddle(
-            layout,
-            x=layout["x"] + 0.2 * layout["w"],
-            y=layout.ground + (3.5 if variant == "glass" else 8),
-            w=30 * spread,
-            h=7.5 * spread,
-            alpha=shown(melt > 0.02),
-            near=layout.near + 0.06,
-        )
+        w, h = 30 * spread, 7.5 * spread
+        x, y = layout["x"] + 0.2 * layout["w"], layout.ground + (3.5 if variant == "glass" else 8)
+        return puddle(layout, x=x, y=y, w=w, h=h, alpha=shown(melt > 0.02), near=layout.near + 0.06)
 
 
 class Flame:
@@ -207,25 +176,9 @@ class Flame:
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
         dim = take.ramp(12, 17) * (outcome == "dies")
         sprites = [
-            sprite(
-                "candle",
-                layout,
-                x=layout["candle"],
-                w=layout["w"],
-                h=layout["h"],
-                color=layout.rgb("candle"),
-                order=1,
-            ),
+            sprite("candle", layout, x="candle", w="w", h="h", order=1),
             self._flame(layout, dim),
-            sprite(
-                "block",
-                layout,
-                x=layout["block"],
-                w=layout["bw"],
-                h=layout["bh"],
-                color=layout.rgb("block"),
-                order=1,
-            ),
+            sprite("block", layout, x="block", w="bw", h="bh", order=1),
             self._jar(layout, take),
         ]
         if outcome == "dies":
@@ -234,42 +187,24 @@ class Flame:
 
     def _flame(self, layout: Layout, dim: Array) -> Sprite:
         flicker = 1.0 + 0.07 * np.sin(FRAME_BEATS * 1.7)
+        w, h = 7.0 * (1 - 0.7 * dim), 12.5 * flicker * (1 - dim) + 0.01
+        base = layout.ground - layout["h"] - 1.6
         return sprite(
-            "flame",
-            layout,
-            x=layout["candle"],
-            base=layout.ground - layout["h"] - 1.6,
-            w=7.0 * (1 - 0.7 * dim),
-            h=12.5 * flicker * (1 - dim) + 0.01,
-            alpha=shown(dim < 0.95),
-            order=2,
-            grounded=False,
+            "flame", layout, x="candle", base=base, w=w, h=h, alpha=shown(dim < 0.95), order=2, grounded=False
         )
 
     def _jar(self, layout: Layout, take: Take) -> Sprite:
         """It comes down to the table, over the candle or beside it."""
         down = take.ramp(1, 11)
-        return sprite(
-            "jar",
-            layout,
-            x=layout["jar"] + 0.3 * take.nudge * down,
-            base=37.0 + (layout.ground + 1.5 - 37.0) * down,
-            w=layout["jw"],
-            h=layout["jh"],
-            color=PALETTE["white"],
-            order=3,
-        )
+        x = layout["jar"] + 0.3 * take.nudge * down
+        base = 37.0 + (layout.ground + 1.5 - 37.0) * down
+        return sprite("jar", layout, x=x, base=base, w="jw", h="jh", color=PALETTE["white"], order=3)
 
     def _smoke(self, layout: Layout, take: Take) -> Sprite:
         puff = take.ramp(14, 20)
+        w, h = 6 + 6 * puff, 3 + 12 * puff
+        base = layout.ground - layout["h"] - 2.5
+        alpha = shown(puff > 0.02)
         return sprite(
-            "smoke",
-            layout,
-            x=layout["candle"],
-            base=layout.ground - layout["h"] - 2.5,
-            w=6 + 6 * puff,
-            h=3 + 12 * puff,
-            alpha=shown(puff > 0.02),
-            order=2.5,
-            grounded=False,
+            "smoke", layout, x="candle", base=base, w=w, h=h, alpha=alpha, order=2.5, grounded=False
         )

@@ -68,14 +68,7 @@ class Magnet:
             item_x = item_x + away * (25 + take.nudge) * take.ramp(9, 15)
         return [
             sprite(
-                "magnet",
-                layout,
-                x=x + 0.4 * take.nudge * lower,
-                y=magnet_y,
-                w=size * 0.92,
-                h=size,
-                color=layout.rgb("magnet"),
-                order=1,
+                "magnet", layout, x=x + 0.4 * take.nudge * lower, y=magnet_y, w=size * 0.92, h=size, order=1
             ),
             sprite(
                 "item",
@@ -83,7 +76,7 @@ class Magnet:
                 category=variant,
                 x=item_x,
                 y=item_y,
-                w=layout["w"],
+                w="w",
                 h=h,
                 color=(0.6, 0.6, 0.6),
                 order=2,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from physplan_sandbox.world.physics import Body, Poses, simulate
+from physplan_sandbox.world.physics import Body, Poses, round_body, simulate
 from physplan_sandbox.world.render import FRAMES
 from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import Sprite
@@ -148,19 +148,9 @@ class Marbles:
 
     def _body(self, outcome: str, layout: Layout, x: float, speed: float, top: float) -> Body:
         """Without friction, so that a ball hands all of its speed on; it is drawn as if it rolled."""
-        d = 2 * layout["r"]
+        r = layout["r"]
         drag = 0.06 if outcome == "returns" and speed else 0.004
-        return Body(
-            x=x,
-            y=top - layout["r"],
-            w=d,
-            h=d,
-            ball=True,
-            friction=0.0,
-            bounce=1.0,
-            velocity=(speed, 0),
-            drag=drag,
-        )
+        return round_body(x, top - r, r, friction=0.0, bounce=1.0, velocity=(speed, 0), drag=drag)
 
     def _top(self, variant: str, layout: Layout) -> float:
         return layout.ground - (0.0 if variant == "book" else layout["height"])
@@ -186,20 +176,11 @@ class Marbles:
     def _furniture(self, variant: str, layout: Layout) -> list[Sprite]:
         if variant == "book":
             w, h = layout["book_w"], layout["book_h"]
-            return [sprite("book", layout, x=layout["book"], w=w, h=h, color=layout.rgb("book"))]
+            return [sprite("book", layout, x="book", w=w, h=h)]
         edge, height = layout["edge"], layout["height"]
         found = [
-            sprite(
-                "shelf", layout, kind="box", x=edge / 2 - 4, w=edge + 8, h=height, color=layout.rgb("shelf")
-            ),
-            sprite(
-                "crate",
-                layout,
-                x=layout["crate"],
-                w=layout["crate_w"],
-                h=layout["crate_h"],
-                color=(0.56, 0.37, 0.22),
-            ),
+            sprite("shelf", layout, kind="box", x=edge / 2 - 4, w=edge + 8, h=height),
+            sprite("crate", layout, x="crate", w="crate_w", h="crate_h", color=(0.56, 0.37, 0.22)),
         ]
         if variant == "held":
             found.append(
@@ -209,9 +190,8 @@ class Marbles:
                     kind="box",
                     x=edge - layout["stop_w"] / 2,
                     base=layout.ground - height,
-                    w=layout["stop_w"],
-                    h=layout["stop_h"],
-                    color=layout.rgb("stopper"),
+                    w="stop_w",
+                    h="stop_h",
                     grounded=False,
                 )
             )

@@ -73,26 +73,18 @@ class Lamp:
         return sprite(
             "lamp",
             layout,
-            x=layout["x"],
+            x="x",
             w=15,
-            h=layout["tall"],
+            h="tall",
             level=on,
-            color=layout.rgb("lamp"),
             look={"facing": -1.0 if variant == "left" else 1.0},
             order=3,
         )
 
     def _vase(self, key: str, side: str, layout: Layout, lit: Value) -> Sprite:
+        x = layout[side]
         return sprite(
-            key,
-            layout,
-            category="vase",
-            x=layout[side],
-            w=layout["w"],
-            h=layout["h"],
-            level=lit,
-            color=layout.rgb(side),
-            order=1,
+            key, layout, category="vase", x=x, w="w", h="h", level=lit, color=layout.rgb(side), order=1
         )
 
     def _beam(self, layout: Layout, toward: float, on: Array) -> Sprite:
@@ -153,15 +145,7 @@ class Filter:
         return [(layout["pane"] - 13, layout["pane"] + 13), (layout["vase"] - 13, layout["vase"] + 13)]
 
     def play(self, variant: str, outcome: str, layout: Layout, take: Take) -> list[Sprite]:
-        vase = sprite(
-            "vase0",
-            layout,
-            category="vase",
-            x=layout["vase"],
-            w=layout["w"],
-            h=layout["h"],
-            color=layout.rgb("vase"),
-        )
+        vase = sprite("vase0", layout, category="vase", x="vase", w="w", h="h")
         return [vase, self._pane(variant, outcome, layout, take)]
 
     def _pane(self, variant: str, outcome: str, layout: Layout, take: Take) -> Sprite:
@@ -176,17 +160,8 @@ class Filter:
             near = min(near, layout.near - 0.01)
         else:
             end = mix(layout["pane"], layout["vase"], 0.30)
-        return sprite(
-            "pane",
-            layout,
-            x=mix(layout["pane"], end, take.ramp(1, 14)),
-            base=base,
-            w=layout["pane_w"],
-            h=layout["pane_h"],
-            color=layout.rgb("pane"),
-            near=near,
-            foot=base,
-        )
+        x = mix(layout["pane"], end, take.ramp(1, 14))
+        return sprite("pane", layout, x=x, base=base, w="pane_w", h="pane_h", near=near, foot=base)
 
 
 class Shadow:
@@ -234,15 +209,7 @@ class Shadow:
         return [
             sun(layout, x=48 + layout["sun"] * path, y=layout["y"] + 5 * path**2),
             self._shadow(layout, take, direction, alpha=1.0 - fade),
-            sprite(
-                "post",
-                layout,
-                kind="box",
-                x=layout["x"],
-                w=layout["w"],
-                h=layout["h"],
-                color=layout.rgb("post"),
-            ),
+            sprite("post", layout, kind="box", x="x", w="w", h="h"),
         ]
 
     def _shadow(self, layout: Layout, take: Take, direction: Array, *, alpha: Value) -> Sprite:
@@ -250,14 +217,8 @@ class Shadow:
         reach = (layout["long"] + take.nudge * take.ramp(2, 17)) * direction
         foot = layout["x"] + 0.5 * layout["w"] * np.sign(direction)
         half = np.maximum(np.abs(reach) / 2, 2.5)
+        w = 2 * half
+        x, y = foot + np.sign(direction) * half, layout.ground + 0.5
         return sprite(
-            "shadow",
-            layout,
-            x=foot + np.sign(direction) * half,
-            y=layout.ground + 0.5,
-            w=2 * half,
-            h=8.5,
-            alpha=alpha,
-            near=layout.near - 0.01,
-            grounded=False,
+            "shadow", layout, x=x, y=y, w=w, h=8.5, alpha=alpha, near=layout.near - 0.01, grounded=False
         )

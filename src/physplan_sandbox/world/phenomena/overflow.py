@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from physplan_sandbox.world.phenomena.parts import WATER, Glass, puddle, shown, tap
+from physplan_sandbox.world.phenomena.parts import WATER, Glass, puddle, shown, stream, tap
 from physplan_sandbox.world.render import FRAME_BEATS
 from physplan_sandbox.world.scene import Layout, Take, Thing, pick, sprite
 from physplan_sandbox.world.sprites import Array, Sprite, Value
@@ -99,7 +99,11 @@ class Overflow:
             look={"handle": -layout["side"]},
         )
         spilling = outcome == "drifts" or (outcome == "stays" and variant != "jug")
-        sprites = [tap(layout), vessel.sprite(), self._stream(layout, take)]
+        sprites = [
+            tap(layout),
+            vessel.sprite(),
+            stream(layout, take, layout.ground - 1.5, w=4.4, reach=4, closed=17.5),
+        ]
         if outcome != "vanishes":
             rise = take.ramp(3, FULL_BEAT) if variant != "jug" else 0.66 * take.ramp(3, 19)
             sprites.append(vessel.water(rise, alpha=shown(rise > 0.01), order=2))
@@ -110,24 +114,6 @@ class Overflow:
             sprites.append(self._stone(layout))
         return [*sprites, self._boat(variant, layout, take, drifts=outcome == "drifts")]
 
-    def _stream(self, layout: Layout, take: Take) -> Sprite:
-        """From the spout to the floor of the vessel, until the tap is closed."""
-        floor, spout = layout.ground - 1.5, layout["spout"]
-        head = spout + (floor - spout) * take.ramp(1, 4)
-        tail = spout + (floor - spout) * take.ramp(17.5, 20)
-        return sprite(
-            "stream",
-            layout,
-            x=layout["tap"] + 0.4,
-            y=(head + tail) / 2,
-            w=4.4,
-            h=np.maximum(head - tail, 0.01),
-            alpha=shown(head - tail > 0.8),
-            color=WATER,
-            order=1,
-            grounded=False,
-        )
-
     def _spill(self, layout: Layout, take: Take) -> Sprite:
         """What runs down the sides of the full glass."""
         down = take.ramp(FULL_BEAT - 0.3, FULL_BEAT + 1.7)
@@ -136,7 +122,7 @@ class Overflow:
             "stream",
             layout,
             kind="spill",
-            x=layout["vessel"],
+            x="vessel",
             y=layout.ground - layout["h"] + tall / 2,
             w=layout["w"] + 1.6,
             h=tall,
@@ -154,26 +140,12 @@ class Overflow:
         near_end = layout["vessel"] - side * back * np.sqrt(spread)
         far = 48 + side * 42.5 + 0.8 * take.nudge
         far_end = layout["vessel"] + (far - layout["vessel"]) * np.maximum(spread, 0.35 * np.sqrt(spread))
-        return puddle(
-            layout,
-            x=0.5 * (near_end + far_end),
-            y=layout.ground + 3.0,
-            w=np.abs(far_end - near_end) + 0.01,
-            h=5.0 * np.sqrt(spread) + 9.0 * spread + 0.01,
-            alpha=shown(spread > 0.01),
-            order=-1,
-        )
+        w, h = np.abs(far_end - near_end) + 0.01, 5.0 * np.sqrt(spread) + 9.0 * spread + 0.01
+        x, y = 0.5 * (near_end + far_end), layout.ground + 3.0
+        return puddle(layout, x=x, y=y, w=w, h=h, alpha=shown(spread > 0.01), order=-1)
 
     def _stone(self, layout: Layout) -> Sprite:
-        return sprite(
-            "stone",
-            layout,
-            x=layout["boat"],
-            base=layout.ground + 2.0,
-            w=layout["stone_w"],
-            h=layout["stone_h"],
-            color=layout.rgb("stone"),
-        )
+        return sprite("stone", layout, x="boat", base=layout.ground + 2.0, w="stone_w", h="stone_h")
 
     def _boat(self, variant: str, layout: Layout, take: Take, *, drifts: bool) -> Sprite:
         foot = layout.ground + (2.5 - layout["stone_h"] if variant == "stone" else 1.0)
@@ -186,17 +158,7 @@ class Overflow:
             x = x + (layout["end"] - x) * away
             base = foot + (layout.ground + 2.5 - foot) * take.ramp(13.0, 15.5)
             angle = 0.16 * rocking
-        return sprite(
-            "boat",
-            layout,
-            x=x,
-            base=base,
-            w=layout["boat_w"],
-            h=layout["boat_h"],
-            angle=angle,
-            color=layout.rgb("boat"),
-            order=4,
-        )
+        return sprite("boat", layout, x=x, base=base, w="boat_w", h="boat_h", angle=angle, order=4)
 
 
 def _vessel(variant: str) -> str:

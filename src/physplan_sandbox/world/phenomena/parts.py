@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from physplan_sandbox.world.physics import Body
-from physplan_sandbox.world.scene import Layout, sprite
+from physplan_sandbox.world.scene import Layout, Take, sprite
 from physplan_sandbox.world.sprites import Array, Sprite, Value
 
 WATER = (0.42, 0.68, 0.88)
@@ -27,7 +27,18 @@ def sun(layout: Layout, *, x: Value, y: Value) -> Sprite:
 def tap(layout: Layout) -> Sprite:
     """Its spout ends at (`tap`, `spout`) of the layout."""
     x, y = layout["tap"] - 3.2, layout["spout"] - 6.0
-    return sprite("tap", layout, x=x, y=y, w=13, h=12, color=layout.rgb("tap"), order=3, grounded=False)
+    return sprite("tap", layout, x=x, y=y, w=13, h=12, order=3, grounded=False)
+
+
+def stream(layout: Layout, take: Take, floor: float, *, w: float, reach: float, closed: float) -> Sprite:
+    """It runs from the spout down to `floor`, which its head reaches at beat `reach`; its tail follows from
+    beat `closed` on."""
+    spout = layout["spout"]
+    head = spout + (floor - spout) * take.ramp(1, reach)
+    tail = spout + (floor - spout) * take.ramp(closed, 20)
+    x, y, h = layout["tap"] + 0.4, (head + tail) / 2, np.maximum(head - tail, 0.01)
+    alpha = shown(head - tail > 0.8)
+    return sprite("stream", layout, x=x, y=y, w=w, h=h, alpha=alpha, color=WATER, order=1, grounded=False)
 
 
 def puddle(layout: Layout, **values: Any) -> Sprite:

@@ -130,27 +130,15 @@ class Ramp:
 
     def _ramp(self, layout: Layout) -> Sprite:
         top, foot = layout["top"], layout["foot"]
-        return sprite(
-            "ramp",
-            layout,
-            x=(top + foot) / 2,
-            w=foot - top,
-            h=layout["height"],
-            color=layout.rgb("ramp"),
-        )
+        return sprite("ramp", layout, x=(top + foot) / 2, w=foot - top, h="height")
 
     def _ice(self, variant: str, layout: Layout, slope: _Slope, melt: Array) -> Sprite:
         """It shrinks towards what it stands on, and on the ramp stays against the ball."""
         size = layout["size"] * np.sqrt(np.maximum(1.0 - melt, 0.0)) + 0.01
-        values: dict[str, Any] = {
-            "w": size,
-            "h": size,
-            "alpha": shown(melt < 0.97),
-            "order": 2.0,
-            "grounded": False,
-        }
+        alpha = shown(melt < 0.97)
+        values: dict[str, Any] = {"w": size, "h": size, "alpha": alpha, "order": 2.0, "grounded": False}
         if variant == "stone":
-            return sprite("ice", layout, x=layout["ice"], base=layout.ground, **values)
+            return sprite("ice", layout, x="ice", base=layout.ground, **values)
         x, y = slope.point(slope.ball + layout["r"] + size / 2, size / 2)
         return sprite("ice", layout, x=x, y=y, angle=slope.angle, **values)
 
@@ -164,21 +152,10 @@ class Ramp:
 
     def _ball(self, layout: Layout, pose: Poses) -> Sprite:
         d = 2 * layout["r"]
-        color = layout.rgb("ball")
-        return sprite("ball", layout, x=pose.x, y=pose.y, w=d, h=d, angle=pose.angle, color=color, order=3)
+        return sprite("ball", layout, at=pose, w=d, h=d, order=3)
 
     def _block(self, layout: Layout, pose: Poses) -> Sprite:
-        return sprite(
-            "block",
-            layout,
-            x=pose.x,
-            y=pose.y,
-            w=layout["w"],
-            h=layout["h"],
-            angle=pose.angle,
-            color=layout.rgb("block"),
-            order=1,
-        )
+        return sprite("block", layout, at=pose, w="w", h="h", order=1)
 
 
 class _Slope:

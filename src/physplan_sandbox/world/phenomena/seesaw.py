@@ -9,7 +9,7 @@ import numpy as np
 
 from physplan_sandbox.world.paint_machines import BOARD_HALF_THICKNESS
 from physplan_sandbox.world.phenomena.parts import crate_walls, shown
-from physplan_sandbox.world.physics import GRAVITY, Body, Poses, simulate, swing
+from physplan_sandbox.world.physics import GRAVITY, Body, Poses, round_body, simulate, swing
 from physplan_sandbox.world.render import FRAME_BEATS, FRAMES
 from physplan_sandbox.world.scene import Layout, Spot, Take, Thing, back_row, pick, sprite
 from physplan_sandbox.world.sprites import PALETTE, Array, Sprite, ramp
@@ -122,7 +122,7 @@ class Seesaw:
             sprites.append(self._ball(outcome, layout, take, angle))
         if variant == "crate":
             w, h, x = layout["crate_w"], layout["crate_h"], layout["crate"]
-            sprites.append(sprite("crate", layout, x=x, w=w, h=h, color=layout.rgb("crate")))
+            sprites.append(sprite("crate", layout, x=x, w=w, h=h))
         return sprites
 
     def _surface(self, layout: Layout, angle: Array | float, along: float) -> Array:
@@ -178,16 +178,8 @@ class Seesaw:
         time = up / GRAVITY + float(np.sqrt(2 * (THROW_HEIGHT + rim - y) / GRAVITY))
         # On the table it rolls on a little.
         end = layout["crate"] - (0.0 if outcome == "in_crate" else 9.0)
-        body = Body(
-            x=x,
-            y=y,
-            w=2 * r,
-            h=2 * r,
-            ball=True,
-            bounce=0.3,
-            velocity=((end - x) / time + 0.05 * take.nudge, -up),
-            drag=0.01,
-        )
+        velocity = ((end - x) / time + 0.05 * take.nudge, -up)
+        body = round_body(x, y, r, bounce=0.3, velocity=velocity, drag=0.01)
         walls = crate_walls(layout, x=layout["crate"], w=layout["crate_w"], h=layout["crate_h"])
         fixed = walls if outcome == "in_crate" else []
         poses = simulate([body], ground=ground, fixed=fixed, start=(start + 1) * 0.75, pace=take.pace)
@@ -202,32 +194,24 @@ class Seesaw:
     def _load(self, layout: Layout, angle: Array) -> Sprite:
         """The heavy weight on the right end."""
         size = layout["big"]
-        return sprite(
-            "load",
-            layout,
-            category="weight",
-            x=layout["pivot"] + ARM_LENGTH * np.cos(angle) - 1.5,
-            base=self._surface(layout, angle, ARM_LENGTH) + 1.0,
-            w=size,
-            h=size * 1.05,
-            color=layout.rgb("weight"),
-            order=2,
-        )
+        h = size * 1.05
+        x = layout["pivot"] + ARM_LENGTH * np.cos(angle) - 1.5
+        base = self._surface(layout, angle, ARM_LENGTH) + 1.0
+        return sprite("load", layout, category="weight", x=x, base=base, w=size, h=h, order=2)
 
     def _weight(self, layout: Layout, bottom: Array) -> Sprite:
         x, w, h = self._weight_x(layout), layout["w"], layout["h"]
-        return sprite("weight", layout, x=x, base=bottom, w=w, h=h, color=layout.rgb("weight"), order=3)
+        return sprite("weight", layout, x=x, base=bottom, w=w, h=h, order=3)
 
     def _board(self, layout: Layout, angle: Array) -> Sprite:
         tall = 2 * layout["height"] + 6
         return sprite(
             "seesaw",
             layout,
-            x=layout["pivot"],
+            x="pivot",
             w=2 * BOARD_HALF_LENGTH * float(np.cos(layout["tilt"])),
             h=tall,
             level=angle,
-            color=layout.rgb("seesaw"),
             look={"height": layout["height"], "half": BOARD_HALF_LENGTH},
             order=1,
         )
@@ -270,15 +254,7 @@ class Seesaw:
         return [slope, cord]
 
     def _candle(self, layout: Layout) -> Sprite:
-        return sprite(
-            "candle",
-            layout,
-            x=layout["candle"],
-            w=layout["candle_w"],
-            h=self._candle_height(layout),
-            color=layout.rgb("candle"),
-            order=1,
-        )
+        return sprite("candle", layout, x="candle", w="candle_w", h=self._candle_height(layout), order=1)
 
     def _candle_height(self, layout: Layout) -> float:
         """Such that the flame's middle touches the thread."""
