@@ -17,9 +17,7 @@ KINDS = ("a small disk", "small files", "a small disk", "a disk to read only", "
 
 def attack(arena: Arena) -> None:
     chosen = [one for one in SCENARIOS if not one.paid]
-    if arena.short:
-        chosen = [one for one in chosen if one.short]
-    for probe in arena.probes(full=35, short=2):
+    for probe in arena.probes():
         scenario = chosen[probe.number % len(chosen)]
         kind = KINDS[probe.number // len(chosen) % len(KINDS)]
         fill_and_go_on(probe, scenario, kind, undisturbed(probe, scenario, None).results)

@@ -89,7 +89,7 @@ FILES = (
 
 def attack(arena: Arena) -> None:
     names = sorted(one.name for one in all_settings())
-    for probe in arena.probes(full=120, short=10):
+    for probe in arena.probes():
         probe.take("ice.png")
         content = probe.chance.choice(FILES)
         given = typed(probe.chance, names) if probe.number % 3 else in_a_file(probe, content)

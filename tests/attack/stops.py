@@ -27,7 +27,7 @@ ENDED = (0, 130, -signal.SIGTERM, -signal.SIGINT)
 
 
 def attack(arena: Arena) -> None:
-    for probe in arena.probes(full=7 * len(ATTACKS), short=2):
+    for probe in arena.probes():
         ATTACKS[probe.number % len(ATTACKS)](probe)
         probe.tried()
 
