@@ -55,15 +55,15 @@ class Kind:
 
 
 KINDS = {
-    "kills": Kind(attack=kills.attack, words="SIGKILLs", full=24, short=3),
+    "kills": Kind(attack=kills.attack, words="SIGKILLs", full=12, short=3),
     "replies": Kind(attack=replies.attack, words="replies", full=510, short=26),
-    "folders": Kind(attack=folders.attack, words="plans and folders", full=320, short=24),
+    "folders": Kind(attack=folders.attack, words="plans and folders", full=240, short=24),
     "pictures": Kind(attack=pictures.attack, words="pictures", full=110, short=10),
     "settings": Kind(attack=options.attack, words="settings", full=120, short=10),
-    "disks": Kind(attack=disks.attack, words="full or read-only disks", full=25, short=2),
-    "pairs": Kind(attack=pairs.attack, words="two processes at once", full=12, short=1),
+    "disks": Kind(attack=disks.attack, words="full or read-only disks", full=15, short=2),
+    "pairs": Kind(attack=pairs.attack, words="two processes at once", full=6, short=1),
     "strangers": Kind(attack=strangers.attack, words="files that speak for you", full=36, short=9),
-    "stops": Kind(attack=stops.attack, words="other ends and one budget", full=16, short=2),
+    "stops": Kind(attack=stops.attack, words="other ends and one budget", full=8, short=2),
     "nodes": Kind(attack=nodes.attack, words="inputs of ComfyUI's nodes", full=42, short=1),
     "servers": Kind(attack=servers.attack, words="image and video servers", full=72, short=9),
     "pages": Kind(attack=pages.attack, words="studio and study pages", full=33, short=11),

@@ -12,7 +12,7 @@ from tests.attack.campaign import Arena, Probe
 from tests.attack.kills import GIVEN, SCENARIOS, Scenario, check_whole, undisturbed
 
 PLENTY = "200m"
-KINDS = ("a small disk", "small files", "a small disk", "a disk to read only", "small files")
+KINDS = ("a small disk", "small files", "a disk to read only")
 
 
 def attack(arena: Arena) -> None:
