@@ -98,7 +98,10 @@ def main() -> int:
     )
     parser.add_argument("--probe", type=some, metavar="N", help="this probe alone, or those from N-M")
     parser.add_argument(
-        "--revert", action="append", metavar="ITEM", help="without a fix: 1 to 5, or 42.1 to 42.9"
+        "--revert",
+        action="append",
+        metavar="ITEM",
+        help="without a fix: 1 to 5, or 42.1 to 42.9 (--only: of this kind)",
     )
     args = parser.parse_args()
     os.environ.pop("GEMINI_API_KEY_FILE", None)
@@ -107,7 +110,7 @@ def main() -> int:
         load_everything()
         make_models(models)
         if args.revert:
-            wanted = [revert for revert in REVERTS if revert.item in args.revert]
+            wanted = [one for one in REVERTS if one.item in args.revert and one.kind in (args.only or KINDS)]
             return sum(not noticed(revert, Path(folder), args.seed) for revert in wanted)
         kinds = [kind for kind in args.only or KINDS if kind not in args.without]
         how = {"seed": args.seed, "short": args.short, "only": args.probe}
