@@ -64,7 +64,7 @@ test-docs: $(VENV)/.dev ## Every command and snippet of README and docs, run in 
 	$(BIN)/python -m pytest -m docs tests/docs
 
 notebook: $(VENV)/.base ## The notebook in the browser (adds Jupyter to .venv, which no other target needs)
-	$(BIN)/python -m pip install -q jupyterlab
+	$(BIN)/python -m pip install -q jupyterlab ipywidgets
 	$(BIN)/python -m jupyter lab notebooks/sandbox.ipynb
 
 site: pages ## The documentation as a site, in site/

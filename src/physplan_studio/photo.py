@@ -160,14 +160,14 @@ class PhotoDesk:
 
 def missing() -> str:
     """What the preset `photo` lacks on this machine, as a sentence; empty where it lacks nothing."""
-    from physplan_photo.weights import described, have
+    from physplan_photo.weights import PHOTO, described, have
 
     if importlib.util.find_spec("onnxruntime") is None:
         return "onnxruntime is not installed: pip install 'physplan[photo]'."
-    lacking = [described(name) for name in NEEDED if have(name) is None]
-    if not lacking:
+    if not any(have(name) is None for name in NEEDED):
         return ""
-    size = sum(file.bytes for file in lacking) / 1e6
+    fetched = [described(one.name) for one in PHOTO.listed() if one.path is None]
+    size = sum(file.bytes for file in fetched) / 1e6
     return f"Weights of the preset photo ({size:.0f} MB) are not on this machine: physplan models get photo"
 
 

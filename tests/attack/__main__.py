@@ -39,23 +39,34 @@ from tests.attack import (  # noqa: E402
     stops,
     strangers,
 )
-from tests.attack.campaign import Arena, Tally, stopwatch  # noqa: E402
+from tests.attack.campaign import Arena, Attack, Tally, stopwatch  # noqa: E402
 from tests.attack.nursery import Nursery, Victim, load_everything  # noqa: E402
 from tests.attack.reverts import REVERTS, Revert  # noqa: E402
 
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """`full` and `short` are how many probes of it a campaign has."""
+
+    attack: Attack
+    words: str
+    full: int
+    short: int
+
+
 KINDS = {
-    "kills": (kills.attack, "SIGKILLs"),
-    "replies": (replies.attack, "replies"),
-    "folders": (folders.attack, "plans and folders"),
-    "pictures": (pictures.attack, "pictures"),
-    "settings": (options.attack, "settings"),
-    "disks": (disks.attack, "full or read-only disks"),
-    "pairs": (pairs.attack, "two processes at once"),
-    "strangers": (strangers.attack, "files that speak for you"),
-    "stops": (stops.attack, "other ends and one budget"),
-    "nodes": (nodes.attack, "inputs of ComfyUI's nodes"),
-    "servers": (servers.attack, "image and video servers"),
-    "pages": (pages.attack, "studio and study pages"),
+    "kills": Kind(attack=kills.attack, words="SIGKILLs", full=12, short=3),
+    "replies": Kind(attack=replies.attack, words="replies", full=510, short=26),
+    "folders": Kind(attack=folders.attack, words="plans and folders", full=240, short=24),
+    "pictures": Kind(attack=pictures.attack, words="pictures", full=110, short=10),
+    "settings": Kind(attack=options.attack, words="settings", full=120, short=10),
+    "disks": Kind(attack=disks.attack, words="full or read-only disks", full=15, short=2),
+    "pairs": Kind(attack=pairs.attack, words="two processes at once", full=6, short=1),
+    "strangers": Kind(attack=strangers.attack, words="files that speak for you", full=36, short=9),
+    "stops": Kind(attack=stops.attack, words="other ends and one budget", full=8, short=2),
+    "nodes": Kind(attack=nodes.attack, words="inputs of ComfyUI's nodes", full=42, short=1),
+    "servers": Kind(attack=servers.attack, words="image and video servers", full=72, short=9),
+    "pages": Kind(attack=pages.attack, words="studio and study pages", full=33, short=11),
 }
 QUICK = """preset: sandbox
 editor: {redraws: 0}
@@ -63,7 +74,7 @@ video: {num_inference_steps: 2}
 guided_sketch: {schedule: {layout_steps: 1, guided_steps: 1, repeats: 1}}
 """
 PROMPT = replies.melting.PROMPT
-AT_ONCE = 2  # kinds: a machine with many cores runs out of memory first
+AT_ONCE = min(os.cpu_count() or 1, 2)  # kinds: a machine with many cores runs out of memory first
 STARTED = time.monotonic()
 LONG = 25 * 60  # seconds; a campaign that takes longer says which part to leave out
 
@@ -82,9 +93,15 @@ def main() -> int:
         default=[],
         help="all but this kind; may be repeated",
     )
+    parser.add_argument(
+        "--at-once", type=int, default=AT_ONCE, metavar="N", help=f"kinds side by side (default: {AT_ONCE})"
+    )
     parser.add_argument("--probe", type=some, metavar="N", help="this probe alone, or those from N-M")
     parser.add_argument(
-        "--revert", action="append", metavar="ITEM", help="without a fix: 1 to 5, or 42.1 to 42.9"
+        "--revert",
+        action="append",
+        metavar="ITEM",
+        help="without a fix: 1 to 5, or 42.1 to 42.9 (--only: of this kind)",
     )
     args = parser.parse_args()
     os.environ.pop("GEMINI_API_KEY_FILE", None)
@@ -93,10 +110,11 @@ def main() -> int:
         load_everything()
         make_models(models)
         if args.revert:
-            wanted = [revert for revert in REVERTS if revert.item in args.revert]
+            wanted = [one for one in REVERTS if one.item in args.revert and one.kind in (args.only or KINDS)]
             return sum(not noticed(revert, Path(folder), args.seed) for revert in wanted)
         kinds = [kind for kind in args.only or KINDS if kind not in args.without]
-        tallies = side_by_side(kinds, Path(folder), seed=args.seed, short=args.short, only=args.probe)
+        how = {"seed": args.seed, "short": args.short, "only": args.probe}
+        tallies = side_by_side(kinds, Path(folder), args.at_once, **how)
         return show(tallies, args.seed)
 
 
@@ -126,11 +144,11 @@ def make_models(folder: Path) -> None:
     nursery.close()
 
 
-def side_by_side(kinds: Sequence[str], folder: Path, **how: Any) -> list[Tally]:
-    """As many kinds at once as there are cores: each computes with one."""
+def side_by_side(kinds: Sequence[str], folder: Path, at_once: int, **how: Any) -> list[Tally]:
+    """Some kinds at once: each computes with one core."""
     waiting, under_way, done = list(kinds), dict[int, Child](), dict[str, Tally]()
     while waiting or under_way:
-        while waiting and len(under_way) < max(1, min(os.cpu_count() or 1, AT_ONCE)):
+        while waiting and len(under_way) < max(1, at_once):
             child = start(waiting.pop(0), folder, **how)
             under_way[child.answer] = child
         for answer in select.select(list(under_way), [], [])[0]:
@@ -161,12 +179,15 @@ def start(kind: str, folder: Path, *, before: Callable[[], None] = lambda: None,
         before()
         arena = folder / kind
         arena.mkdir(exist_ok=True)
-        tally = Tally(kind=kind)
+        tally, chosen = Tally(kind=kind), KINDS[kind]
+        count = chosen.short if how["short"] else chosen.full
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
             nursery = Nursery(arena)
             stopwatch(
-                KINDS[kind][0],
-                Arena(tally=tally, nursery=nursery, folder=arena, models=folder / "models", **how),
+                chosen.attack,
+                Arena(
+                    tally=tally, nursery=nursery, folder=arena, models=folder / "models", count=count, **how
+                ),
             )
             nursery.close()
         os.write(write, json.dumps(asdict(tally)).encode())
@@ -200,7 +221,7 @@ def show(tallies: list[Tally], seed: int) -> int:
     print(f"{'what was tried':28}{'how many':>9}{'fell':>6}{'seconds':>9}{'of CPU':>9}")
     for tally in tallies:
         counts = f"{tally.tried:9}{len(tally.falls):6}{tally.seconds:9.0f}{tally.computed:9.0f}"
-        print(f"{KINDS[tally.kind][1]:28}{counts}")
+        print(f"{KINDS[tally.kind].words:28}{counts}")
     for tally in tallies:
         for number, how in tally.falls:
             print(f"{tally.kind}: {how}  [--seed {seed} --only {tally.kind} --probe {number}]")

@@ -51,27 +51,36 @@ class Arena:
     tally: Tally
     seed: int
     short: bool
+    count: int  # of its probes
     only: range | None
     folder: Path
     models: Path
     nursery: Nursery
     until: tuple[str, ...] = ()  # end at the first fall that says one of these
 
-    def probes(self, *, full: int, short: int) -> Iterator[Probe]:
-        for number in range(short if self.short else full):
+    def probes(self) -> Iterator[Probe]:
+        for number in range(self.count):
             if self.only is not None and number not in self.only:
                 continue
-            probe = Probe(self, number)
+            probe, before = Probe(self, number), self.computed()
             try:
                 yield probe
                 probe.look_around()
             finally:
                 shutil.rmtree(probe.folder, ignore_errors=True)
-            said = f"{self.tally.kind} {number}: {self.tally.tried} tried, {len(self.tally.falls)} fell"
+            said = (
+                f"{self.tally.kind} {number}: {self.tally.tried} tried, {len(self.tally.falls)} fell, "
+                f"{self.computed() - before:.1f} s of CPU"
+            )
             fell = (f"  {how}" for at, how in self.tally.falls if at == number)
             print(said, *fell, sep="\n", file=sys.__stderr__, flush=True)
             if any(word in how for _, how in self.tally.falls for word in self.until):
                 return
+
+    def computed(self) -> float:
+        """Seconds of CPU so far, of this process, its victims and its other children."""
+        usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(one.ru_utime + one.ru_stime for one in usages) + self.nursery.computed()
 
 
 class Probe:

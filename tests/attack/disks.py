@@ -12,14 +12,12 @@ from tests.attack.campaign import Arena, Probe
 from tests.attack.kills import GIVEN, SCENARIOS, Scenario, check_whole, undisturbed
 
 PLENTY = "200m"
-KINDS = ("a small disk", "small files", "a small disk", "a disk to read only", "small files")
+KINDS = ("a small disk", "small files", "a disk to read only")
 
 
 def attack(arena: Arena) -> None:
     chosen = [one for one in SCENARIOS if not one.paid]
-    if arena.short:
-        chosen = [one for one in chosen if one.short]
-    for probe in arena.probes(full=35, short=2):
+    for probe in arena.probes():
         scenario = chosen[probe.number % len(chosen)]
         kind = KINDS[probe.number // len(chosen) % len(KINDS)]
         fill_and_go_on(probe, scenario, kind, undisturbed(probe, scenario, None).results)

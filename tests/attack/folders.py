@@ -35,7 +35,7 @@ FREE = ("prompt", "instruction", "problems", "notes", "rule")
 
 
 def attack(arena: Arena) -> None:
-    for probe in arena.probes(full=320, short=24):
+    for probe in arena.probes():
         ATTACKS[probe.number % len(ATTACKS)](probe)
         probe.tried()
 

@@ -38,8 +38,6 @@ class Scenario:
     argv: tuple[str, ...]
     results: Callable[[Path], dict[str, str]]
     kills: int  # of one probe, in as many lives of the command as it takes
-    probes: int
-    short: int = 0
     paid: bool = False
     old: str | None = None  # a file of the user's that the command is to replace, and only whole
 
@@ -66,19 +64,19 @@ def of_batch(folder: Path) -> dict[str, str]:
 PICTURE = ("--image", "ice.png", "--prompt", melting.PROMPT)
 SCENARIOS = (
     Scenario(name="plan", argv=("plan", *PICTURE, "-o", "plan.json"), results=of_files("plan.json"),
-             kills=4, probes=11, short=1, old="plan.json"),
+             kills=4, old="plan.json"),
     Scenario(name="paid plan", argv=("plan", *PICTURE, "-o", "plan.json", "--preset", "paper"),
-             results=of_files("plan.json"), kills=5, probes=12, short=1, paid=True),
-    Scenario(name="generate", argv=("generate", *PICTURE, "-o", "run", *STEPS),
-             results=of_files(*(f"run/{name}" for name in RUN)), kills=9, probes=4),
+             results=of_files("plan.json"), kills=5, paid=True),
     Scenario(name="generate base", argv=("generate", *PICTURE, "-o", "run", "--method", "base", *STEPS),
-             results=of_files(*BASE), kills=6, probes=4, short=1),
-    Scenario(name="batch", argv=("batch", "rows.csv", "-o", "out", *STEPS), results=of_batch,
-             kills=7, probes=4),
-    Scenario(name="evaluate", results=of_evaluation, kills=7, probes=3, argv=(
+             results=of_files(*BASE), kills=6),
+    Scenario(name="generate", argv=("generate", *PICTURE, "-o", "run", *STEPS),
+             results=of_files(*(f"run/{name}" for name in RUN)), kills=9),
+    Scenario(name="batch", argv=("batch", "rows.csv", "-o", "out", *STEPS), results=of_batch, kills=7),
+    Scenario(name="evaluate", results=of_evaluation, kills=7, argv=(
         "evaluate", "sandbox", "--scenes", "1", "--seeds", "2", "--methods", "base", "--work", "work",
         "--set", "video.num_inference_steps=2")),
 )  # fmt: skip
+PLANS = 2  # the first scenarios, which cost little: two probes of three are theirs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,17 +89,19 @@ class Undisturbed:
 
 
 def attack(arena: Arena) -> None:
-    plan = [
-        scenario for scenario in SCENARIOS for _ in range(scenario.short if arena.short else scenario.probes)
-    ]
-    for probe in arena.probes(full=len(plan), short=len(plan)):
-        scenario = plan[probe.number]
+    for probe in arena.probes():
+        scenario = turn(probe.number)
         with serving(scenario) as server:
             left, life = (2 if arena.short else scenario.kills), 0
             while left > 0 and life < 2 * scenario.kills:
                 left -= one_life(probe, scenario, server, probe.folder / f"life-{life}", most=left)
                 life += 1
         probe.expect(left <= 0, f"{scenario.name}: {left} kills came too late")
+
+
+def turn(number: int) -> Scenario:
+    rounds, place = divmod(number, PLANS + 1)
+    return SCENARIOS[place] if place < PLANS else SCENARIOS[PLANS + rounds % (len(SCENARIOS) - PLANS)]
 
 
 @contextmanager

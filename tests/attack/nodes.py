@@ -23,7 +23,7 @@ KEPT: dict[str, Any] = {}  # a plan, its keyframes and evidence: made once
 
 
 def attack(arena: Arena) -> None:
-    for probe in arena.probes(full=6 * len(ATTACKS), short=1):
+    for probe in arena.probes():
         ATTACKS[probe.number % len(ATTACKS)](probe)
         probe.tried()
 

@@ -106,6 +106,14 @@ class Nursery:
         self._ask.close()
         os.waitpid(self._pid, 0)
 
+    def computed(self) -> float:
+        """Seconds of CPU of all victims that have ended."""
+        try:
+            fields = Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return sum(map(int, fields[11:15])) / TICKS
+
     def _output(self, number: int) -> Path:
         return self.folder / f"output-{number}.txt"
 

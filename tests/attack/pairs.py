@@ -15,9 +15,8 @@ CALLS = 8  # of the melting scene's plan
 
 
 def attack(arena: Arena) -> None:
-    chosen = [one for one in SCENARIOS if one.short or not arena.short]
-    for probe in arena.probes(full=24, short=1):
-        scenario = chosen[(probe.number + 1) % len(chosen)]
+    for probe in arena.probes():
+        scenario = SCENARIOS[(probe.number + 1) % len(SCENARIOS)]
         with serving(scenario) as server:
             alone = undisturbed(probe, scenario, server)
             before = len(server.asked) if server else 0

@@ -18,7 +18,7 @@ from physplan_testing import melting
 
 
 def attack(arena: Arena) -> None:
-    for probe in arena.probes(full=110, short=10):
+    for probe in arena.probes():
         name = list(PICTURES)[probe.number % len(PICTURES)]
         path = probe.folder / probe.chance.choice(["a.png", "a.jpg", "[bold].webp", "a\x1b[2J.png"])
         PICTURES[name](probe.chance, path)

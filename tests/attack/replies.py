@@ -136,7 +136,7 @@ def open_sites(stack: ExitStack) -> Sites:
 def attack(arena: Arena) -> None:
     with ExitStack() as stack:
         sites = open_sites(stack)
-        for probe in arena.probes(full=510, short=26):
+        for probe in arena.probes():
             ATTACKS[probe.number % len(ATTACKS)](probe, sites)
             probe.tried()
 

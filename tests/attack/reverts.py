@@ -359,6 +359,14 @@ def take_any_number_from_a_node() -> None:
     work._channels_first = lambda images: images[..., :3].permute(0, 3, 1, 2).float()
 
 
+def believe_the_clock() -> None:
+    import time
+
+    from physplan_bench.study import store
+
+    store.steady_clock = lambda: lambda: time.time()
+
+
 def forget_jobs() -> None:
     """The studio is a process of its own."""
     import os
@@ -436,6 +444,8 @@ REVERTS = (
            apply=take_plans_of_any_size),
     Revert(item="42.9", what="workers share no budget", kind="stops", words=("on a budget of",),
            apply=keep_no_budget_for_all),
+    Revert(item="42.9", what="the study believes the clock", kind="pages", words=("when the clock jumps",),
+           apply=believe_the_clock),
     Revert(item="42.9", what="nodes take any number", kind="nodes", words=("of no numbers",),
            apply=take_any_number_from_a_node),
     Revert(item="42.9", what="a killed studio forgets its jobs", kind="stops",

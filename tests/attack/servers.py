@@ -40,7 +40,7 @@ Send = Callable[[BaseHTTPRequestHandler, str], None]
 
 
 def attack(arena: Arena) -> None:
-    for probe in arena.probes(full=8 * len(ATTACKS), short=len(ATTACKS)):
+    for probe in arena.probes():
         ATTACKS[probe.number % len(ATTACKS)](probe)
         probe.tried()
 

@@ -27,7 +27,7 @@ ENDED = (0, 130, -signal.SIGTERM, -signal.SIGINT)
 
 
 def attack(arena: Arena) -> None:
-    for probe in arena.probes(full=7 * len(ATTACKS), short=2):
+    for probe in arena.probes():
         ATTACKS[probe.number % len(ATTACKS)](probe)
         probe.tried()
 
@@ -137,7 +137,8 @@ def a_studio_killed(probe: Probe) -> None:
     """`physplan studio` dies by SIGKILL in a stage of a run; opened again, the run ends as it would have."""
     runs, expected = probe.folder / "runs", undisturbed_run(probe)
     stages = ["", *expected.pop("stages").split()]  # also before the first has ended
-    stage = stages[probe.number // len(ATTACKS) % len(stages)]
+    rounds = probe.arena.count // len(ATTACKS)  # of one seed; the next one has the next stages
+    stage = stages[(probe.arena.seed * rounds + probe.number // len(ATTACKS)) % len(stages)]
     studio = Opened(runs)
     try:
         client = Client(studio.port)

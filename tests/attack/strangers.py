@@ -30,7 +30,7 @@ PATHS: dict[str, Any] = {
 
 
 def attack(arena: Arena) -> None:
-    for probe in arena.probes(full=4 * len(ATTACKS), short=len(ATTACKS)):
+    for probe in arena.probes():
         ATTACKS[probe.number % len(ATTACKS)](probe)
         probe.tried()
 

@@ -37,3 +37,13 @@ def test_a_command_of_another_package_has_a_group_before_research() -> None:
     lines = overview({"doctor": "d", "mine": "what mine does", "evaluate": "e"}).splitlines()
     assert lines.index(f"{OTHER}:") < lines.index("Research and debugging:")
     assert any(line.startswith("  mine ") and "what mine does" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "word, answer", [("generat", "Did you mean 'generate'?"), ("xyz", "Choose one of: ")]
+)
+def test_a_mistyped_command_is_answered_with_the_nearest(
+    word: str, answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word]) == 2
+    assert f"There is no command {word!r}. {answer}" in capsys.readouterr().err

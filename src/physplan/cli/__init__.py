@@ -12,6 +12,7 @@ from physplan import __version__, plugins
 from physplan.errors import PhysPlanError
 from physplan.foreign import plain
 from physplan.graph.errors import GraphError
+from physplan.registry import did_you_mean
 
 # Each module holds `add_parser(subparsers)`, which sets `run=<function(args) -> exit code>`. Installed
 # packages add theirs as entry points of the group `physplan.commands`.
@@ -111,6 +112,8 @@ def build_parser() -> argparse.ArgumentParser:
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     if argv and argv[0] in MOVED:
         raise PhysPlanError(f"`physplan {argv[0]}` is now `{MOVED[argv[0]]}`.")
+    if argv and not argv[0].startswith("-") and argv[0] not in (known := commands()):
+        raise PhysPlanError(f"There is no command {argv[0]!r}. {did_you_mean(argv[0], known)}")
     return build_parser().parse_args(argv)
 
 

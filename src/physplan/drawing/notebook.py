@@ -12,4 +12,5 @@ if TYPE_CHECKING:
 
 
 def plan_svg(chain: EventChain) -> str:
-    return to_svg(draw_plan(chain))
+    """As wide as the notebook's page at most."""
+    return to_svg(draw_plan(chain)).replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)

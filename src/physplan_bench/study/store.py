@@ -43,13 +43,19 @@ class Full(Exception):
     """Every place is taken."""
 
 
+def steady_clock() -> Callable[[], float]:
+    """Seconds since 1970 that only go forwards, by a second in a second, when somebody sets the clock."""
+    began = time.time() - time.monotonic()
+    return lambda: began + time.monotonic()
+
+
 class Database:
     """One connection behind a lock: a vote takes one sync of the disk, and order is what is wanted."""
 
     schema = ""
 
-    def __init__(self, path: Path, study: str, *, clock: Callable[[], float] = time.time) -> None:
-        self._lock, self._clock = threading.Lock(), clock
+    def __init__(self, path: Path, study: str, *, clock: Callable[[], float] | None = None) -> None:
+        self._lock, self._clock = threading.Lock(), clock or steady_clock()
         try:
             # It holds the key of the link: its owner's alone, and its side files take its mode.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))

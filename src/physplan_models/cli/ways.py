@@ -44,7 +44,7 @@ WAYS: tuple[Way, ...] = (
             "python -m physplan_photo.sample rocket.jpg",
             'physplan photo rocket.jpg --prompt "the rocket rises" --object "rocket@320,240@322,150"',
         ),
-        download="85 MB",
+        download="81 MB",
         leaves="no",
         money="none",
         time="half a minute to two minutes on two CPU cores",

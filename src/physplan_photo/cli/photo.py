@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 examples:
-  physplan models get photo                                                  # once: 85 MB of weights
+  physplan models get photo                                                  # once: 81 MB of weights
   physplan photo coffee.png --prompt "the cup slides to the left"            # found by its name
   physplan photo rocket.jpg --prompt "the rocket rises" --object "rocket:300,20,380,420"
   physplan photo street.jpg --prompt "the car drives off to the left" --object "car@420,300" -o runs/car

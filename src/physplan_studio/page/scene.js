@@ -94,8 +94,8 @@ export function sceneInWords(page) {
     h("span", { text: [...Object.values(node.attributes || {}), ...edges.filter(edge => edge.a === node.id).map(edge => `${SAID[edge.r] || edge.r} ${edge.b}`)].join(", ") })));
   const near = [...order(page.details.objects, edges)].reverse();
   return h("div", { class: "graph" }, h("h4", { text: "The scene before anything happens" }), h("ul", { class: "plain" }, ...lines),
-    near.length > 1 ? h("h4", { text: "What hides what: the nearest first" }) : null,
-    near.length > 1 ? h("ol", { class: "plain depth" }, ...near.map((id, i) => h("li", { "data-key": id }, h("b", { text: id }), button("Nearer", () => nearer(page, near, i), { class: "quiet small", disabled: !i || held(edges, id, near[i - 1]), title: i && held(edges, id, near[i - 1]) ? "One holds the other" : "", "aria-label": `${id} nearer` })))) : null);
+    near.length > 1 ? h("details", { class: "hides", open: page.scene.querySelector(".hides")?.open ?? Boolean(page.photo) }, h("summary", { text: "What hides what: the nearest first" }),
+      h("ol", { class: "plain depth" }, ...near.map((id, i) => h("li", { "data-key": id }, h("b", { text: id }), button("Nearer", () => nearer(page, near, i), { class: "quiet small", disabled: !i || held(edges, id, near[i - 1]), title: i && held(edges, id, near[i - 1]) ? "One holds the other" : "", "aria-label": `${id} nearer` }))))) : null);
 }
 const held = (edges, a, b) => edges.some(edge => HOLDS.includes(edge.r) && ((edge.a === a && edge.b === b) || (edge.a === b && edge.b === a)));
 

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import stat
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -110,6 +111,18 @@ def test_the_place_of_someone_who_left_is_given_again_but_a_finished_one_never(
     clock[0] += 2
     assert store.join("new", 2, idle=60).place == 1
     assert store.vote("left", 0, CHOICES, seconds=1.0, of=2, code=False).answered == 1  # and may come back
+
+
+@pytest.mark.parametrize("jump", [1e8, -1e8])
+def test_a_clock_that_is_set_takes_nobodys_place(
+    jump: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, now = VoteStore(tmp_path / VOTES, "s"), time.time()
+    store.join("here", 2, idle=60)
+    monkeypatch.setattr(time, "time", lambda: now + jump)
+    assert store.join("new", 2, idle=60).place == 1
+    with pytest.raises(Full):
+        store.join("too many", 2, idle=60)
 
 
 def test_the_votes_of_another_study_are_not_mixed_in(store: VoteStore, tmp_path: Path) -> None:
