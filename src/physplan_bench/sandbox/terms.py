@@ -19,7 +19,7 @@ from physplan.perception import Evidence
 from physplan.pipeline.config import Config
 from physplan.pipeline.config_loading import to_plain
 from physplan.pipeline.events import quiet_libraries
-from physplan.sketch.scene import aligned_evidence
+from physplan.sketch.compose import aligned_evidence
 from physplan_bench.benchmark import Results
 from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction
