@@ -194,6 +194,8 @@ def test_a_model_that_takes_no_keyframes_is_refused_before_anything_is_paid(
         ("wan2.2-a14b", "wan22", {"video.use_dynamic_cfg": True}, "no dynamic classifier-free guidance"),
         ("wan2.2-a14b", "wan22", {"video.quantisation": "{gguf}"}, "this model has two"),
         ("cogvideox-5b", "cogvideox", {"video.quantisation": "{gguf}"}, "reads no GGUF file"),
+        ("hunyuan-framepack", "framepack", {"video.num_frames": 41}, "one section here, of 5 to 37 frames"),
+        ("hunyuan-framepack", "framepack", {"video.source": None}, "are in three repositories: save"),
     ],
 )
 def test_what_a_folders_model_would_refuse_is_refused_before_anything_is_paid(
