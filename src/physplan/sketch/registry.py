@@ -11,8 +11,7 @@ from physplan.sketch.compose import Sketch, make_sketch
 from physplan.sketch.whole import LayerSource
 
 SKETCHES = Registry("sketch", {}, group="sketches")  # by the editor's name
-NO_LAYERS = "none"
-LAYERS = Registry("source of layers", {NO_LAYERS: "physplan.sketch.whole:no_layers"}, group="layers")
+LAYERS = Registry("source of layers", {"none": "physplan.sketch.whole:no_layers"}, group="layers")
 
 
 def sketch_by(config: Any, chain: EventChain, evidence: Evidence) -> Sketch:
@@ -25,7 +24,7 @@ def sketch_by(config: Any, chain: EventChain, evidence: Evidence) -> Sketch:
 
 def layers_of(config: Any) -> LayerSource | None:
     """Loaded; None where the run has no source of layers."""
-    if config.sketch.layers == NO_LAYERS:
+    if config.sketch.layers == "none":
         return None
     source: LayerSource = LAYERS.load(config.sketch.layers)(**config.sketch.layer_options)
     return source
