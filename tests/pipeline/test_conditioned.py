@@ -164,10 +164,11 @@ def test_home_takes_the_sketch_at_wans_noise_levels(models: Path, steps: int) ->
         assert clearest <= conditioning.noise.sigma(step) <= noisiest
 
 
+@pytest.mark.parametrize(("model", "folder"), [("wan2.2-a14b", "wan22"), ("hunyuan-framepack", "framepack")])
 def test_a_keyframe_that_had_to_move_is_in_the_notes(
-    models: Path, gemini: GeminiServer, ice: Path, tmp_path: Path
+    model: str, folder: str, models: Path, gemini: GeminiServer, ice: Path, tmp_path: Path
 ) -> None:
-    pp = PhysPlan.from_preset(recipe(models, gemini.url, "wan2.2-a14b", "wan22"))
+    pp = PhysPlan.from_preset(recipe(models, gemini.url, model, folder))
     notes = pp.generate(ice, PROMPT, method="conditioned", output_dir=tmp_path / "run").notes
     assert sum("is left out: this model has no place for it" in note for note in notes) == 2
     assert any("given at frame 8, the nearest it takes" in note for note in notes)
