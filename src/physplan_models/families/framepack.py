@@ -42,7 +42,7 @@ class FramepackCodec(Hunyuan15Codec):
 
     def encode_image(self, image: Tensor, generator: torch.Generator) -> Tensor:
         drawn: Tensor = self.vae.encode(image.unsqueeze(2).to(self.vae.dtype)).latent_dist.sample(generator)
-        return (drawn * self.vae.config.scaling_factor).float()
+        return drawn.float() * float(self.vae.config.scaling_factor)
 
 
 def words(pipe: Any, encoders: Encoders) -> EncodeWords:
@@ -99,7 +99,7 @@ class Framepack(FamilyModel):
         drawn = torch.randn(shape, generator=run.generator).to(self.device)
         behind = [torch.zeros_like(first).expand(-1, -1, count, -1, -1) for count in HISTORY]
         near, halved, quartered = (one.to(self.dtype) for one in (*last, *behind[len(last) :]))
-        places = torch.arange(run.layout.num_latents + sum(HISTORY)).split([1, shape[2], *HISTORY])
+        places = torch.split(torch.arange(run.layout.num_latents + sum(HISTORY)), [1, shape[2], *HISTORY])
         self._schedule(run.num_inference_steps, math.prod(shape[2:]))
         return replace(run, guidance_scale=1.0).conditioning(
             latents=torch.cat([first, drawn], dim=2),
