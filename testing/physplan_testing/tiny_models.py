@@ -46,7 +46,13 @@ from transformers import (
 
 from physplan.video.base import FamilyModel
 from physplan.video.protocol import Conditioning, VideoRequest
-from physplan_testing.tiny_newest import cosmos3_pipeline, hunyuan15_pipeline, ltx2_pipeline, ltx25_pipeline
+from physplan_testing.tiny_newest import (
+    cosmos3_pipeline,
+    framepack_pipeline,
+    hunyuan15_pipeline,
+    ltx2_pipeline,
+    ltx25_pipeline,
+)
 
 WORDS = ("a", "an", "ice", "cube", "ball", "rolls", "melts", "on", "the", "tray", "slowly", "blurry")
 TEXT_LENGTH = 16
@@ -123,6 +129,10 @@ def hunyuan15_meanflow(folder: Path) -> None:
     hunyuan15_pipeline(use_meanflow=True).save_pretrained(folder)
 
 
+def framepack(folder: Path) -> None:
+    framepack_pipeline(tokenizer()).save_pretrained(folder)
+
+
 def cosmos3(folder: Path) -> None:
     cosmos3_pipeline(_wan(expand_timesteps=True).vae).save_pretrained(folder)
 
@@ -132,6 +142,7 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     for b in (
         *(cogvideox, cogvideox15, wan, wan22, wan22_5b, ltx, ltx2, hunyuan15, hunyuan15_meanflow, svd),
         cosmos3,
+        framepack,
     )
 }
 NAMES = tuple(BUILDERS)

@@ -1,9 +1,10 @@
-"""Tiny HunyuanVideo 1.5, LTX-2 and Cosmos 3 pipelines of the real classes, random weights, built offline."""
+"""Tiny HunyuanVideo 1.5, Framepack, LTX-2 and Cosmos 3 pipelines of the real classes, random weights."""
 
 from __future__ import annotations
 
 import torch
 from diffusers import (
+    AutoencoderKLHunyuanVideo,
     AutoencoderKLHunyuanVideo15,
     AutoencoderKLLTX2Audio,
     AutoencoderKLLTX2Video,
@@ -14,6 +15,8 @@ from diffusers import (
     FlowMatchEulerDiscreteScheduler,
     HunyuanVideo15ImageToVideoPipeline,
     HunyuanVideo15Transformer3DModel,
+    HunyuanVideoFramepackPipeline,
+    HunyuanVideoFramepackTransformer3DModel,
     LTX2ImageToVideoPipeline,
     LTX2VideoTransformer3DModel,
 )
@@ -22,11 +25,15 @@ from diffusers.pipelines.ltx2.vocoder import LTX2Vocoder
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers import (
     ByT5Tokenizer,
+    CLIPTextConfig,
+    CLIPTextModel,
     Gemma3Config,
     Gemma3ForConditionalGeneration,
     Gemma4UnifiedConfig,
     Gemma4UnifiedForConditionalGeneration,
     Gemma4UnifiedTextConfig,
+    LlamaConfig,
+    LlamaModel,
     PreTrainedTokenizerBase,
     Qwen2Tokenizer,
     SiglipImageProcessor,
@@ -95,6 +102,43 @@ def hunyuan15_pipeline(*, use_meanflow: bool = False) -> HunyuanVideo15ImageToVi
         tokenizer_2=ByT5Tokenizer(),
         guider=ClassifierFreeGuidance(guidance_scale=6.0),
         image_encoder=SiglipVisionModel(vision),
+        feature_extractor=SiglipImageProcessor(size={"height": 216, "width": 216}),
+    )
+
+
+def framepack_pipeline(tokenizer: PreTrainedTokenizerBase) -> HunyuanVideoFramepackPipeline:
+    transformer = HunyuanVideoFramepackTransformer3DModel(
+        in_channels=4,
+        out_channels=4,
+        num_attention_heads=2,
+        attention_head_dim=16,
+        num_layers=1,
+        num_single_layers=1,
+        num_refiner_layers=1,
+        mlp_ratio=2.0,
+        text_embed_dim=WIDTH,
+        pooled_projection_dim=8,
+        rope_axes_dim=(4, 6, 6),
+        has_image_proj=True,
+        image_proj_dim=8,
+        has_clean_x_embedder=True,
+    )
+    vae = AutoencoderKLHunyuanVideo(
+        latent_channels=4, block_out_channels=(8, 8, 8, 8), layers_per_block=1, norm_num_groups=4
+    )
+    small = {"num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 16}
+    words = {"vocab_size": len(tokenizer), "eos_token_id": tokenizer.eos_token_id, **small}
+    return HunyuanVideoFramepackPipeline(
+        text_encoder=LlamaModel(LlamaConfig(hidden_size=WIDTH, num_key_value_heads=2, **words)),
+        tokenizer=tokenizer,
+        transformer=transformer,
+        vae=vae,
+        scheduler=FlowMatchEulerDiscreteScheduler(shift=7.0),
+        text_encoder_2=CLIPTextModel(CLIPTextConfig(hidden_size=8, projection_dim=8, **words)),
+        tokenizer_2=tokenizer,
+        image_encoder=SiglipVisionModel(
+            SiglipVisionConfig(hidden_size=8, image_size=216, patch_size=8, **small)
+        ),
         feature_extractor=SiglipImageProcessor(size={"height": 216, "width": 216}),
     )
 

@@ -228,7 +228,7 @@ def test_a_smaller_preview_is_decoded_from_a_smaller_latent(run):
 
 
 @pytest.mark.parametrize(
-    "family", ["wan", "ltx", "ltx2", "hunyuan15", pytest.param("svd", marks=pytest.mark.slow)]
+    "family", ["wan", "ltx", "ltx2", "hunyuan15", "framepack", pytest.param("svd", marks=pytest.mark.slow)]
 )
 def test_other_families_are_guided_by_the_same_loop(run, load, family):
     schedule = Schedule(repeats=(1, 1), travel=(1, 1))

@@ -60,7 +60,7 @@ def test_the_published_shapes_have_the_published_names() -> None:
     assert wide.ratio == 8
 
 
-@pytest.mark.parametrize("name", ["cogvideox", "wan", "wan22_5b", "ltx2", "hunyuan15"])
+@pytest.mark.parametrize("name", ["cogvideox", "wan", "wan22_5b", "ltx2", "hunyuan15", "framepack"])
 def test_a_window_is_the_whole_clip_seen_through_it(
     name: str, load: Callable[[str], FamilyModel], tmp_path: Path
 ) -> None:

@@ -164,10 +164,11 @@ def test_home_takes_the_sketch_at_wans_noise_levels(models: Path, steps: int) ->
         assert clearest <= conditioning.noise.sigma(step) <= noisiest
 
 
+@pytest.mark.parametrize(("model", "folder"), [("wan2.2-a14b", "wan22"), ("hunyuan-framepack", "framepack")])
 def test_a_keyframe_that_had_to_move_is_in_the_notes(
-    models: Path, gemini: GeminiServer, ice: Path, tmp_path: Path
+    model: str, folder: str, models: Path, gemini: GeminiServer, ice: Path, tmp_path: Path
 ) -> None:
-    pp = PhysPlan.from_preset(recipe(models, gemini.url, "wan2.2-a14b", "wan22"))
+    pp = PhysPlan.from_preset(recipe(models, gemini.url, model, folder))
     notes = pp.generate(ice, PROMPT, method="conditioned", output_dir=tmp_path / "run").notes
     assert sum("is left out: this model has no place for it" in note for note in notes) == 2
     assert any("given at frame 8, the nearest it takes" in note for note in notes)
@@ -194,6 +195,8 @@ def test_a_model_that_takes_no_keyframes_is_refused_before_anything_is_paid(
         ("wan2.2-a14b", "wan22", {"video.use_dynamic_cfg": True}, "no dynamic classifier-free guidance"),
         ("wan2.2-a14b", "wan22", {"video.quantisation": "{gguf}"}, "this model has two"),
         ("cogvideox-5b", "cogvideox", {"video.quantisation": "{gguf}"}, "reads no GGUF file"),
+        ("hunyuan-framepack", "framepack", {"video.num_frames": 41}, "one section here, of 5 to 37 frames"),
+        ("hunyuan-framepack", "framepack", {"video.source": None}, "are in three repositories: save"),
     ],
 )
 def test_what_a_folders_model_would_refuse_is_refused_before_anything_is_paid(

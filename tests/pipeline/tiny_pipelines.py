@@ -24,7 +24,7 @@ def build(base: Path) -> Path:
     """All tiny models, each in a folder of its name, once."""
     if not (base / "done").exists():
         tiny_models.build("cogvideox", base / "cogvideox")
-        for name in ("ltx", "ltx095", "wan22"):
+        for name in ("ltx", "ltx095", "wan22", "framepack"):
             tiny_models.build(name, base / name)
         tiny_perception.grounding_dino(base / "grounding_dino")
         tiny_perception.sam2(base / "sam2")

@@ -24,9 +24,10 @@ from sketch_scenes import (
 from physplan.graph import Consume, Edge, Link, Spawn, Unlink, Update, motion
 from physplan.sketch import make_sketch
 from physplan.sketch.alignment import find_shift, matched_tones
+from physplan.sketch.compose import aligned_evidence
 from physplan.sketch.cuts import rigid_shift
 from physplan.sketch.pixels import fill, placed
-from physplan.sketch.scene import aligned_evidence, changes
+from physplan.sketch.scene import changes
 
 FALL = (Unlink("ball#1", "above", "post#2"), Link("post#2", "support", "ball#1"))
 ABOVE = (Edge("ball#1", "above", "post#2"),)

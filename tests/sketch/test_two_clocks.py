@@ -43,6 +43,7 @@ NAMES = (
     "ltx2",
     "hunyuan15",
     "cosmos3",
+    "framepack",
     "svd",
 )
 Load = Callable[[str], FamilyModel]

@@ -119,12 +119,8 @@ class Backends:
         return CallSettings(
             folder=folder,
             base_url=base_url,
-            budget=run.budget,
-            total_budget=run.total_budget,
-            total_ledger=run.total_ledger,
-            prices=run.prices,
             allow_hosts=run.allow_hosts,
-            offline=run.offline,
+            **run.paying,
             policy=CallPolicy(timeout=run.timeout, attempts=run.attempts, at_once=run.at_once),
         )
 

@@ -253,6 +253,12 @@ class RuntimeConfig:
     at_once: int = runtime(4, "calls side by side", low=1, high=64)
     threads: int | None = runtime(None, "of torch on the CPU", low=1, high=1_024)
 
+    @property
+    def paying(self) -> dict[str, Any]:
+        """What a run's calls may cost and where that is kept, as `CallSettings` takes it."""
+        names = ("budget", "total_budget", "total_ledger", "prices", "offline")
+        return {name: getattr(self, name) for name in names}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Config:

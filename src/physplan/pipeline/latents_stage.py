@@ -20,7 +20,8 @@ from physplan.pipeline.events import Tell, say_nothing
 from physplan.pipeline.sampling_progress import Clock, SamplingProgress
 from physplan.pipeline.step_callback import StepCallback
 from physplan.sketch import Sketch, make_sketch
-from physplan.sketch.scene import aligned_evidence
+from physplan.sketch.compose import aligned_evidence
+from physplan.sketch.registry import layers_of
 from physplan.sketch.start import clocks_of, sketch_start
 from physplan.video.checkpoint import Checkpoint
 from physplan.video.clocks import Clocks
@@ -94,12 +95,6 @@ class _Sampling:
         losses = {"ended": "finished", "skipped": {}, "repeats": 0, "planned_repeats": 0, "steps": []}
         return Sampled(latents=latents, layout=self.conditioning.layout, losses=losses)
 
-    def _keyframes(self, by: Guide) -> Evidence:
-        """What guidance is held against."""
-        if by.config.keyframes == "raw":
-            return by.evidence
-        return aligned_evidence(by.chain, by.evidence, composed=by.config.keyframes == "composed")
-
     def guided(self, by: Guide) -> Sampled:
         request, chain, config = self.request, by.chain, by.config
         model = request.backends.video
@@ -115,7 +110,7 @@ class _Sampling:
         result = guide(
             model,
             self.conditioning,
-            replace(by, evidence=self._keyframes(by)),
+            replace(by, evidence=held_against(by, request.config)),
             encoder=request.backends.encoder,
             depth=request.backends.depth,
             generator=self.generator,
@@ -133,6 +128,15 @@ class _Sampling:
             seconds=asdict(result.seconds),
             notes=tuple(notes),
         )
+
+
+def held_against(by: Guide, config: Config) -> Evidence:
+    """The keyframes of guidance: as drawn, laid over the first frame, or composed, with the run's layers."""
+    if by.config.keyframes == "raw":
+        return by.evidence
+    composed = by.config.keyframes == "composed"
+    source = layers_of(config) if composed else None
+    return aligned_evidence(by.chain, by.evidence, composed=composed, source=source)
 
 
 def unguided_clocks(config: Config, model: Any, *, conditioned: bool) -> Clocks:

@@ -167,7 +167,7 @@ def wanted(run: Run, todo: list[layout.StageName]) -> Iterator[Missing]:
     """What a run fetches by itself, and the GPU of its preset: named, but no reason to refuse."""
     video, preset = run.config.video, run.config.preset
     seen: list[layout.StageName] = [*todo, "latents"] if run.served and "video" in todo else todo
-    names = hub_names(run.config, seen, steered=run.method.samples)
+    names = hub_names(run.config, seen, steered=run.method.samples and run.method.follows_plan)
     repo = video_model(video.model).repo
     if "latents" in todo and video.source is None and repo is not None:
         names = [repo, *names]

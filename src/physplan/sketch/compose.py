@@ -11,14 +11,15 @@ from torch import Tensor
 from physplan.graph import EventChain
 from physplan.graph.laws import Moment, moment
 from physplan.graph.motion import LAWS
-from physplan.perception import Evidence
-from physplan.sketch.cuts import Cut, Posed
+from physplan.perception import Evidence, KeyframeEvidence
+from physplan.sketch.cuts import RIM_WIDTH, Cut, Posed, reach
 from physplan.sketch.motion_segments import MotionSegment, Segments, motion_segments, posed_first
 from physplan.sketch.ordering import drawing_order, seen_in_front, still_nearness
-from physplan.sketch.pixels import Patch, window
+from physplan.sketch.pixels import Patch, grow, placed, window
 from physplan.sketch.scene import LARGEST_MOVED, SketchScene, sketch_scene, union
 from physplan.sketch.whole import LayerSource
 
+EDIT_MARGIN = 0.03  # so far from a changed object a keyframe may differ from the first frame for its sake
 HALO_REACH = 0.05  # of the height: how far from its place a thing's rim and shadow still show
 TURNING = ("tip", "swing", "roll")
 MIN_DIFFERENCE = 0.02
@@ -40,7 +41,7 @@ def make_sketch(chain: EventChain, evidence: Evidence, source: LayerSource | Non
     still = {
         id: _cut_hard(scene.first.image, mask)
         for id, mask in scene.first.masks.items()
-        if id not in ways and mask.any() and float(mask.float().mean()) < LARGEST_MOVED
+        if id not in ways and mask.any() and _thing(mask)
     }
     orders = tuple(_order(i, chain, scene, ways, still) for i in range(len(chain.events)))
     height, width = scene.first.depth.shape
@@ -57,6 +58,49 @@ def make_sketch(chain: EventChain, evidence: Evidence, source: LayerSource | Non
         orders=orders,
         notes=(*scene.notes, *notes),
     )
+
+
+def aligned_evidence(
+    chain: EventChain, evidence: Evidence, *, composed: bool = False, source: LayerSource | None = None
+) -> Evidence:
+    """The evidence that the sketch is cut from: masks without specks, keyframes laid over the first frame.
+
+    Composed keyframes are the first frame, pixel for pixel, but for what the plan changes. With a source of
+    layers what is left behind is the sketch's plate, and what was half hidden is as whole as in the sketch.
+    """
+    scene = sketch_scene(chain, evidence, source if composed else None)
+    keyframes = list(scene.keyframes)
+    if composed:
+        ways = {} if source is None else motion_segments(chain, scene)[0]
+        for i, frame in enumerate(scene.keyframes):
+            changed = union(scene.first, scene.actors) | union(frame, scene.actors)
+            near = grow(changed, reach(EDIT_MARGIN, len(changed)))
+            frame = replace(frame, image=torch.where(near, frame.image, scene.first.image))
+            then = {id: _state_at(ways[id], i, chain, scene, id) for id in scene.wholes if id in ways}
+            keyframes[i] = frame if source is None else _completed(frame, scene, then)
+    return replace(evidence, first=scene.first, keyframes=tuple(keyframes))
+
+
+def _completed(
+    frame: KeyframeEvidence, scene: SketchScene, then: Mapping[str, Posed | None]
+) -> KeyframeEvidence:
+    """The plate where actors have left; over it those whose whole look is known, behind the others."""
+    image, depth, masks = frame.image, frame.depth, dict(frame.masks)
+    if scene.holes:
+        there = grow(union(frame, scene.actors), reach(RIM_WIDTH, len(frame.depth)))
+        image = torch.where(torch.stack(tuple(scene.holes.values())).any(0) & ~there, scene.plate, image)
+    for id, posed in then.items():
+        if posed is not None and id in masks and masks[id].any() and posed.cut.mask is scene.wholes[id][1]:
+            front = union(frame, {other: 0 for other, mask in masks.items() if _thing(mask) and other != id})
+            layer = placed(posed.cut.layer, posed.cut.centre, posed.place) * ~front
+            added = (layer[3] > 0.5) & ~masks[id]
+            depth = torch.where(added, depth[masks[id]].median(), depth)
+            image, masks[id] = layer[:3] + image * (1 - layer[3]), layer[3] > 0.5
+    return replace(frame, image=image, masks=masks, depth=depth)
+
+
+def _thing(mask: Tensor) -> bool:
+    return float(mask.float().mean()) < LARGEST_MOVED
 
 
 def _cut_hard(image: Tensor, mask: Tensor) -> Tensor:

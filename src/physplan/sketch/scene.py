@@ -19,7 +19,6 @@ from physplan.sketch.whole import Layers, LayerSource, Whole, wholes
 
 LARGEST_MOVED = 0.3  # of the picture: what is larger and only changes its relations is scenery
 MAX_AREA = 0.6
-EDIT_MARGIN = 0.03  # so far from a changed object a keyframe may differ from the first frame for its sake
 MIN_PART_AREA = 0.03  # of an object's pixels: a part by itself that is smaller is a segmenter's error
 TURNING = ("tip", "swing")
 LOOKS = frozenset({"color", "surface", "integrity"})  # what changes an object's look and not its outline
@@ -121,22 +120,6 @@ def sketch_scene(chain: EventChain, evidence: Evidence, source: LayerSource | No
         wholes=wholes(chain, evidence.first, keyframes, actors, layers.objects),
         notes=tuple(notes),
     )
-
-
-def aligned_evidence(chain: EventChain, evidence: Evidence, *, composed: bool = False) -> Evidence:
-    """The evidence that the sketch is cut from: masks without specks, keyframes laid over the first frame.
-
-    Composed keyframes are the first frame, pixel for pixel, but for what the plan changes.
-    """
-    scene = sketch_scene(chain, evidence)
-    keyframes = [_composed(scene, frame) if composed else frame for frame in scene.keyframes]
-    return replace(evidence, first=scene.first, keyframes=tuple(keyframes))
-
-
-def _composed(scene: SketchScene, frame: KeyframeEvidence) -> KeyframeEvidence:
-    changed = union(scene.first, scene.actors) | union(frame, scene.actors)
-    near = grow(changed, reach(EDIT_MARGIN, changed.shape[0]))
-    return replace(frame, image=torch.where(near, frame.image, scene.first.image))
 
 
 def _frames(evidence: Evidence) -> tuple[KeyframeEvidence, ...]:

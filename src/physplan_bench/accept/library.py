@@ -34,7 +34,12 @@ def library_latents(
     dtype = DTYPES[video.dtype]
     kind = getattr(diffusers, family.pipelines[index["_class_name"]])
     pipe = kind.from_pretrained(
-        folder, dtype=_dtypes(dtype, family), local_files_only=True, scheduler=_scheduler(folder, family)
+        folder,
+        dtype=_dtypes(dtype, family),
+        local_files_only=True,
+        scheduler=_scheduler(folder, family),
+        **dict.fromkeys(family.unused),
+        **family.given,
     )
     pipe.set_progress_bar_config(disable=True)
     if offload:
@@ -98,6 +103,12 @@ def _asked(pipe: Any, name: str, video: VideoConfig, image: Image, prompt: str, 
         given["use_dynamic_cfg"] = bool(video.use_dynamic_cfg)
         given["max_sequence_length"] = pipe.transformer.config.max_text_seq_length
         return pipe(**given).frames.transpose(1, 2)  # type: ignore[no-any-return]
+    if name == "cosmos3":
+        return pipe(**given, fps=float(video.fps or 24)).video  # type: ignore[no-any-return]
+    if name == "framepack":  # one section; the first picture's latent comes before it
+        del given["negative_prompt"]
+        section = {"num_frames": 1, "latent_window_size": video.clip.num_frames // 4}
+        return pipe(**{**given, **section}).frames[0]  # type: ignore[no-any-return]
     latents: Tensor = pipe(**given).frames
     if name == "ltx":
         space, time = pipe.vae_spatial_compression_ratio, pipe.vae_temporal_compression_ratio

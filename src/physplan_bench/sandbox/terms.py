@@ -17,7 +17,7 @@ from physplan.guidance.objective import GraphObjective, measure_frame
 from physplan.methods import find
 from physplan.perception import Evidence
 from physplan.pipeline.config_loading import to_plain
-from physplan.sketch.scene import aligned_evidence
+from physplan.sketch.compose import aligned_evidence
 from physplan_bench.benchmark import Results
 from physplan_bench.cases import Case
 from physplan_bench.engine import CaseFunction

@@ -37,14 +37,7 @@ def _by_judge(run: Run, folder: Path) -> float:
 
     wanted = run.config.runtime
     gateway, model = connect_named(
-        run.config.best_of_n.judge or "",
-        run.calls,
-        consent=wanted.allow_hosts,
-        budget=wanted.budget,
-        total_budget=wanted.total_budget,
-        total_ledger=wanted.total_ledger,
-        prices=wanted.prices,
-        offline=wanted.offline,
+        run.config.best_of_n.judge or "", run.calls, consent=wanted.allow_hosts, **wanted.paying
     )
     plan, video = layout.load_plan(folder), layout.load_video(folder)
     judged = ask_judge(plan, video.frames, gateway=gateway, model=model, fps=video.fps)

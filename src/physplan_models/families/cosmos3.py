@@ -11,14 +11,13 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from physplan.video.base import EncodeWords, FamilyModel, Request
-from physplan.video.clocks import FLOW
+from physplan.video.base import EncodeWords, Request
 from physplan.video.frames import FrameLayout
 from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 from physplan_models.encoders import Encoders
 from physplan_models.families.family import Family
-from physplan_models.families.wan import WanCodec
+from physplan_models.families.wan import OnWanCodec
 from physplan_models.families.wan_checkpointing import WanCheckpointing
 
 VIDEO_SHIFT = 10.0  # of the schedule, as the library's page has it for videos
@@ -98,18 +97,13 @@ def read_scheduler(config: dict[str, Any]) -> dict[str, Any]:
     return {"shift": VIDEO_SHIFT, "num_train_timesteps": config["num_train_timesteps"]}
 
 
-class Cosmos3(FamilyModel):
-    """Rectified flow. Its own guardrail is not run, and its sound is not drawn."""
+class Cosmos3(OnWanCodec):
+    """Its own guardrail is not run, and its sound is not drawn."""
 
     name = "cosmos3"
-    clocks = FLOW
-    batched_guidance = False
 
     def __init__(self, pipe: Any, encode: EncodeWords) -> None:
-        self.pipe, self.encode = pipe, encode
-        self.codec = WanCodec(pipe.vae)
-        self.denoiser = pipe.transformer
-        self.side_multiple = self.codec.spatial_ratio
+        super().__init__(pipe, encode)
         if self.denoiser.device.type == "meta":
             self.denoiser.rotary_emb = BlankPlaces(self.denoiser.config.head_dim)
 

@@ -203,6 +203,9 @@ class _EveryToken(TorchFunctionMode):
             return torch.tensor(False)
         if func is Tensor.__getitem__ and isinstance(args[1], Tensor) and args[1].dtype == torch.bool:
             return args[0][:0] if any(args[1] is one for one in self.inverses) else args[0]
+        parts = args[1] if func is Tensor.__getitem__ and isinstance(args[1], tuple) else ()
+        if any(isinstance(part, slice) and isinstance(part.stop, Tensor) for part in parts):
+            return args[0]  # as many as a mask has
         found = func(*args, **(kwargs or {}))
         if func in (Tensor.__invert__, torch.bitwise_not):
             self.inverses.append(found)

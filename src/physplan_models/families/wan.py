@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -88,10 +89,9 @@ def makes_videos(index: Mapping[str, Any]) -> bool:
     return index["_class_name"] != "WanPipeline" or bool(index.get("expand_timesteps"))
 
 
-class Wan(FamilyModel):
-    """Rectified flow; the picture comes in as extra channels, or (5B) as a first latent that stays clean."""
+class OnWanCodec(FamilyModel):
+    """Rectified flow on Wan's latents, by one denoiser or by two that take turns."""
 
-    name = "wan"
     clocks = FLOW
     batched_guidance = False
 
@@ -99,19 +99,29 @@ class Wan(FamilyModel):
         self.pipe, self.encode = pipe, encode
         self.codec = WanCodec(pipe.vae)
         self.denoiser = pipe.transformer
-        self.keeps_first = bool(pipe.config.expand_timesteps)
-        boundary = pipe.config.boundary_ratio
+        patch = self.denoiser.config.get("patch_size", (1, 1))
+        self.side_multiple = self.codec.spatial_ratio * patch[1]
+        boundary = pipe.config.get("boundary_ratio")
         self.boundary = None if boundary is None else boundary * pipe.scheduler.config.num_train_timesteps
         if self.boundary is not None and pipe.transformer_2 is None:
             raise PhysPlanError(
                 "This Wan model has a boundary_ratio but no transformer_2: use the complete folder."
             )
-        self.side_multiple = self.codec.spatial_ratio * self.denoiser.config.patch_size[1]
 
     @property
     def denoisers(self) -> list[Any]:
-        second = self.pipe.transformer_2
+        second = getattr(self.pipe, "transformer_2", None)
         return [self.denoiser] if second is None else [self.denoiser, second]
+
+
+class Wan(OnWanCodec):
+    """The picture comes in as extra channels, or (5B) as a first latent that stays clean."""
+
+    name = "wan"
+
+    @cached_property
+    def keeps_first(self) -> bool:
+        return bool(self.pipe.config.get("expand_timesteps"))
 
     @property
     def needs_last(self) -> bool:

@@ -3,45 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor
 
-from physplan.video.base import EncodeWords, FamilyModel, Request
-from physplan.video.clocks import FLOW
+from physplan.video.base import Request
 from physplan.video.frames import FrameLayout
 from physplan.video.keyframe_conditioning import GivenFrame, touched
 from physplan.video.noise import Flow
 from physplan.video.protocol import Conditioning
 from physplan_models.families.family import Family
-from physplan_models.families.wan import WanCodec, meta_words, read_scheduler, words
+from physplan_models.families.wan import OnWanCodec, meta_words, read_scheduler, words
 from physplan_models.families.wan_checkpointing import WanCheckpointing
 
 GREY = (128, 128, 128)
 
 
-class WanVACE(FamilyModel):
-    """Rectified flow; what is given comes in through layers of its own, beside the noisy latents."""
+class WanVACE(OnWanCodec):
+    """What is given comes in through layers of its own, beside the noisy latents."""
 
     name = "wan-vace"
-    clocks = FLOW
-    batched_guidance = False
-
-    def __init__(self, pipe: Any, encode: EncodeWords) -> None:
-        self.pipe, self.encode = pipe, encode
-        self.codec = WanCodec(pipe.vae)
-        self.denoiser = pipe.transformer
-        boundary = pipe.config.boundary_ratio
-        self.boundary = None if boundary is None else boundary * pipe.scheduler.config.num_train_timesteps
-        self.side_multiple = self.codec.spatial_ratio * self.denoiser.config.patch_size[1]
-
-    @property
-    def denoisers(self) -> list[Any]:
-        second = self.pipe.transformer_2
-        return [self.denoiser] if second is None else [self.denoiser, second]
 
     def keyframe_places(self, layout: FrameLayout) -> Sequence[int]:
         return range(1, layout.num_frames)

@@ -6,6 +6,7 @@ from physplan.errors import PhysPlanError
 from physplan.registry import did_you_mean
 from physplan_models.published.cogvideox import COGVIDEOX1_5_5B, COGVIDEOX_5B
 from physplan_models.published.cosmos3 import COSMOS3_NANO
+from physplan_models.published.framepack import HUNYUAN_FRAMEPACK
 from physplan_models.published.hunyuan15 import HUNYUAN_1_5, HUNYUAN_1_5_DISTILLED
 from physplan_models.published.ltx import LTX, LTX_0_9_5, LTX_2, LTX_2_3, LTX_2_5
 from physplan_models.published.model import Networks, PublishedModel
@@ -35,6 +36,7 @@ PUBLISHED: dict[str, PublishedModel] = {
         LTX_2_5,
         HUNYUAN_1_5,
         HUNYUAN_1_5_DISTILLED,
+        HUNYUAN_FRAMEPACK,
         COSMOS3_NANO,
         SVD_XT,
     )

@@ -29,15 +29,7 @@ def polish(run: Run, told: str) -> str:
     """`told` rewritten by the model; unchanged where the answer cannot be used."""
     wanted = run.config.runtime
     gateway, model = connect_named(
-        run.config.video.polish or "",
-        run.calls,
-        what="writer",
-        consent=wanted.allow_hosts,
-        budget=wanted.budget,
-        total_budget=wanted.total_budget,
-        total_ledger=wanted.total_ledger,
-        prices=wanted.prices,
-        offline=wanted.offline,
+        run.config.video.polish or "", run.calls, what="writer", consent=wanted.allow_hosts, **wanted.paying
     )
     request = Request(
         purpose="words",

@@ -281,9 +281,7 @@ def _gateway(run: Run, client: Client, abilities: Abilities) -> Gateway:
     priced = {} if price is None else {run.config.video.source or "": Price(input=0, output=0, second=price)}
     settings = CallSettings(
         folder=run.calls,
-        budget=wanted.budget,
-        total_budget=wanted.total_budget,
-        total_ledger=wanted.total_ledger,
+        **wanted.paying,
         policy=CallPolicy(
             timeout=run.config.video.time_limit + EXTRA_SECONDS, attempts=wanted.attempts, at_once=1
         ),

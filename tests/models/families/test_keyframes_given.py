@@ -32,6 +32,7 @@ PIPELINES = {
     "wan_flf": diffusers.WanImageToVideoPipeline,
     "wan22": diffusers.WanImageToVideoPipeline,
     "cosmos3": diffusers.Cosmos3OmniPipeline,
+    "framepack": diffusers.HunyuanVideoFramepackPipeline,
 }
 FRAMES = 17
 RUN = {
@@ -50,7 +51,7 @@ def places(name: str) -> tuple[int, ...]:
         return (1, 9)
     if name == "cosmos3":  # the last frame of a latent
         return (8, FRAMES - 1)
-    return (FRAMES - 1,) if name in ("wan_flf", "wan22") else (6, FRAMES - 1)
+    return (FRAMES - 1,) if name in ("wan_flf", "wan22", "framepack") else (6, FRAMES - 1)
 
 
 def keyframes(name: str) -> list[GivenFrame]:
@@ -96,6 +97,10 @@ def theirs(folder: Path, name: str, scale: float, strength: float = 1.0, **more:
         for frame, image in [(0, picture(0)), *((one.frame, one.image) for one in keyframes(name))]:
             video[frame], mask[frame] = image, black
         latents = pipe(video=video, mask=mask, **common).frames
+    elif name == "framepack":
+        del common["negative_prompt"]
+        section = {"num_frames": 1, "latent_window_size": FRAMES // 4}
+        [latents] = pipe(image=picture(0), last_image=picture(FRAMES - 1), **{**common, **section}).frames
     else:
         latents = pipe(image=picture(0), last_image=keyframes(name)[0].image, **common).frames
     return latents

@@ -196,6 +196,7 @@ def test_an_unknown_preset_is_answered_with_the_nearest() -> None:
         "ltx-2.5",
         "hunyuan-1.5",
         "cosmos3-nano",
+        "hunyuan-framepack",
     }
     assert not_pinned <= known, "docs/video.md names those"
 

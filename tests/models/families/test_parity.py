@@ -31,6 +31,7 @@ PIPELINES = {
     "hunyuan15_meanflow": diffusers.HunyuanVideo15ImageToVideoPipeline,
     "svd": diffusers.StableVideoDiffusionPipeline,
     "cosmos3": diffusers.Cosmos3OmniPipeline,
+    "framepack": diffusers.HunyuanVideoFramepackPipeline,
 }
 SIZES = {"small": (32, 32, 9), "wide": (32, 64, 17)}  # height, width, frames
 SVD_SIZES = {"small": (16, 16, 5), "wide": (16, 32, 8)}  # one latent per frame: as many tokens
@@ -79,6 +80,10 @@ def theirs(
     arguments |= {"guidance_scale": scale}
     if name == "ltx2":
         return theirs_with_sound(pipe, arguments)
+    if name == "framepack":  # one section; the first picture's latent comes before it
+        del arguments["negative_prompt"]
+        latents = pipe(**{**arguments, "num_frames": 1}, latent_window_size=frames // 4).frames
+        return latents[0] if output == "latent" else latents
     if name == "cosmos3":
         made = pipe(**arguments).video
         return made if output == "latent" else made[None]

@@ -20,7 +20,7 @@ from physplan_models.streaming import blocks_of
 from physplan_testing.tiny_models import prepare
 
 Load = Callable[..., FamilyModel]
-FAMILIES = ["cogvideox", "wan", "wan_vace", "ltx", "ltx2", "hunyuan15", "svd"]
+FAMILIES = ["cogvideox", "wan", "wan_vace", "ltx", "ltx2", "hunyuan15", "framepack", "svd"]
 
 
 def gradient(model: FamilyModel, picture: Image, **options: Any) -> tuple[Tensor, Tensor]:

@@ -71,7 +71,9 @@ def test_a_pixel_reaches_every_latent_it_should(
     assert not reached[window.latents.stop :].any()
 
 
-@pytest.mark.parametrize("name", ["cogvideox", "wan", "wan22_5b", "ltx", "ltx2", "hunyuan15", "svd"])
+@pytest.mark.parametrize(
+    "name", ["cogvideox", "wan", "wan22_5b", "ltx", "ltx2", "hunyuan15", "framepack", "svd"]
+)
 def test_checkpointing_changes_memory_but_not_gradients(
     name: str, load: Callable[..., FamilyModel], picture: Image
 ) -> None:

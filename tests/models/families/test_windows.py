@@ -15,7 +15,7 @@ from physplan.video.frames import FrameLayout
 
 FRAMES = {
     "cogvideox": 17, "cogvideox15": 17, "wan": 17, "wan22_5b": 17, "ltx": 41, "ltx2": 41, "hunyuan15": 17,
-    "svd": 9,
+    "framepack": 17, "svd": 9,
 }  # fmt: skip
 
 
