@@ -25,7 +25,7 @@ class CuttingConfig:
     """`most` and `least` bound a mask's part of the picture; above `same` IoU two objects are one."""
 
     detector: DetectorConfig = DETECTING
-    most: float = 0.6
+    most: float = 0.85
     least: float = 1e-4
     same: float = 0.8
 
@@ -122,11 +122,13 @@ def within(mask: Mask, box: Box, slack: float = 0.06) -> Mask:
 
 
 def _is_backdrop(mask: Mask) -> bool:
-    """A sky or a wall: a third of the picture or more that lies along most of three borders."""
-    borders = (mask[0], mask[-1], mask[:, 0], mask[:, -1])
-    return bool(mask.mean() > 0.3 and sum(border.mean() > 0.5 for border in borders) >= 3) or bool(
-        mask[0].mean() > 0.9 and mask.mean() > 0.2
+    """A sky or a wall: a third of the picture or more, along a quarter of the upper and both side borders or
+    most of three borders; a large animal leaves a side free."""
+    top, bottom, left, right = (
+        float(border.mean()) for border in (mask[0], mask[-1], mask[:, 0], mask[:, -1])
     )
+    behind = min(top, left, right) > 0.25 or sum(part > 0.5 for part in (top, bottom, left, right)) >= 3
+    return bool(mask.mean() > 0.3 and behind) or bool(top > 0.9 and mask.mean() > 0.2)
 
 
 def main_object(picture: Image.Image, name: str = MAIN) -> Cut:

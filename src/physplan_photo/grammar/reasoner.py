@@ -13,6 +13,7 @@ import numpy as np
 from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.graph import PhysicalDelta, StateGraph
+from physplan.graph.moving import HOLDING
 from physplan.reasoning.protocol import (
     BadAnswer,
     Feedback,
@@ -28,6 +29,7 @@ from physplan_photo.grammar.clauses import Noun, is_ground, nouns, read_prompt
 from physplan_photo.grammar.scene import Event, Scene
 from physplan_photo.graph.layout import Mask
 from physplan_photo.graph.relations import Seen, photo_graph
+from physplan_photo.stands import dish_of
 
 if TYPE_CHECKING:
     from physplan.perception import Segmenter
@@ -72,6 +74,10 @@ class VerbsReasoner(Reasoner):
                 f'--object "{lost[0]}:left,top,right,bottom" or --object "{lost[0]}@x,y".'
             )
         graph, masks = photo_graph(seen, grounds)
+        if dishes := [dish for name in pushed(scene.prompt, graph) if (dish := dish_of(name)) is not None]:
+            below = segmenter.segment(to_tensor(scene.picture.image), [*names, *dishes])
+            seen = [Seen(one.category, np.asarray(one.mask.cpu().numpy(), dtype=bool)) for one in below]
+            graph, masks = photo_graph(seen, grounds)
         self._masks[scene.picture.sha256] = masks
         return graph
 
@@ -109,6 +115,22 @@ class VerbsReasoner(Reasoner):
 
     def provenance(self) -> Mapping[str, Any]:
         return {"grammar": GRAMMAR_VERSION, **({"notes": list(self.notes)} if self.notes else {})}
+
+
+def pushed(prompt: str, graph: StateGraph) -> list[str]:
+    """Things that the sentence moves along their ground, and that nothing outlined holds."""
+    held = {edge.b for edge in graph.edges if edge.r in HOLDING}
+    nouns = [
+        noun
+        for step in read_prompt(prompt)
+        for one in step
+        if one.verb.name == "move"
+        for noun in one.subjects
+    ]
+    wanted = {noun.name.casefold() for noun in nouns}
+    return [
+        node.category for node in graph.nodes if node.category.casefold() in wanted and node.id not in held
+    ]
 
 
 def _called(names: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
