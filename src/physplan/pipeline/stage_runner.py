@@ -307,6 +307,10 @@ def _sketch(run: Run, memory: InMemory) -> Made:
     files = [run.folder / layout.SKETCH, run.folder / layout.SKETCH_STRIP]
     write_video(files[0], shown, fps=run.config.video.clip.fps)
     _write_strip(run, files[1], ("sketch", shown))
+    (run.folder / layout.SIMULATION).unlink(missing_ok=True)
+    if sketch.otherwise is not None:
+        files.append(run.folder / layout.SIMULATION)
+        write_video(files[-1], _as_given(run, sketch.otherwise), fps=run.config.video.clip.fps)
     if run.start == "sketch":
         memory.sketch = sketch
     return files, list(sketch.notes)

@@ -104,28 +104,32 @@ def _cut_off(run: RunFiles) -> str | None:
     return Fit(mode="crop", source=sizes[0], target=sizes[1]).warning()
 
 
+def _film(content: bytes, label: str, caption: str) -> str:
+    source = f'src="{embed_bytes(content, "video/mp4")}" aria-label="{escape(label)}"'
+    return (
+        f"<figure><video {source} autoplay loop muted controls playsinline></video>"
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+    )
+
+
 def _sketch(run: RunFiles) -> str:
-    """As long as the video and started with it, so that both play in step."""
+    """As long as the video and started with it, so that both play in step; then what contradicts it."""
     if not run.has("sketch") or not (run.folder / layout.SKETCH).exists():
         return ""
-    film = embed_bytes(run.content(layout.SKETCH), "video/mp4")
-    return (
-        f'<figure><video src="{film}" aria-label="the plan in motion" autoplay loop muted controls '
-        "playsinline></video><figcaption>The plan in motion: a sketch from the first frame "
-        "and the keyframes, before any video model ran</figcaption></figure>"
-    )
+    told = "a sketch from the first frame and the keyframes, before any video model ran"
+    shown = _film(run.content(layout.SKETCH), "the plan in motion", f"The plan in motion: {told}")
+    if (run.folder / layout.SIMULATION).exists():
+        words = "What the simulation gives: it contradicts the plan"
+        shown += _film(run.content(layout.SIMULATION), "the simulation", words)
+    return shown
 
 
 def _base(run: RunFiles) -> str:
     """With its own verdict: it was checked as the video beside it was."""
     if run.base is None:
         return ""
-    film = embed_bytes(run.base.content(layout.VIDEO), "video/mp4")
-    return (
-        f'<figure><video src="{film}" aria-label="the video model alone" autoplay loop muted controls '
-        "playsinline></video><figcaption>The video model alone, with the same seed: "
-        f"{escape(run.base.verdict.verdict)}</figcaption></figure>"
-    )
+    words = f"The video model alone, with the same seed: {run.base.verdict.verdict}"
+    return _film(run.base.content(layout.VIDEO), "the video model alone", words)
 
 
 def _result(run: RunFiles) -> str:
@@ -135,12 +139,8 @@ def _result(run: RunFiles) -> str:
     )
     if not run.has("video"):
         return f'<div class="pair">{given}{_sketch(run)}</div>'
-    video = embed_bytes(run.content(layout.VIDEO), "video/mp4")
-    words = escape(f"the video: {run.about.prompt}")
-    made = (
-        f'<figure><video src="{video}" aria-label="{words}" autoplay loop muted controls playsinline></video>'
-        "<figcaption>The video made from it</figcaption></figure>"
-    )
+    words = f"the video: {run.about.prompt}"
+    made = _film(run.content(layout.VIDEO), words, "The video made from it")
     beside = f'<div class="pair">{given}{_sketch(run)}{_base(run)}{made}</div>'
     strip = embed_bytes(run.content(layout.STRIP), "image/png")
     under = "Frames of the video."

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from physplan.errors import PhysPlanError
 from physplan.foreign import plain
-from physplan.runs import layout
 
 if TYPE_CHECKING:
     from physplan.pipeline import PhysPlan
@@ -143,8 +142,6 @@ def _generate(pp: PhysPlan, args: argparse.Namespace, folder: Path, given: dict[
             display.stop()
             print(f"Stopped. The same command goes on; all is in {plain(folder)}.", file=sys.stderr)
             return 130
-    for note in layout.load_plan(folder).provenance.get("notes", ()):
-        print(f"note: {plain(str(note))}")
     show_made(result, folder)
     print(f"This verdict is the simple one: composed masks and {encoder_name()}, no large encoder.")
     return 0

@@ -13,6 +13,7 @@ import numpy as np
 from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.graph import PhysicalDelta, StateGraph
+from physplan.graph.motion import motions_to_json
 from physplan.graph.moving import HOLDING
 from physplan.reasoning.protocol import (
     BadAnswer,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 GRAMMAR_VERSION = 1
 ACTING_SHARE = 0.9  # of the video: the rest shows how it ends
 
-Planned = tuple[tuple[PhysicalDelta, ...], tuple[Translation, ...], tuple[str, ...]]
+Planned = tuple[tuple[PhysicalDelta, ...], tuple[Translation, ...], Mapping[str, Any]]
 
 
 class VerbsReasoner(Reasoner):
@@ -52,7 +53,7 @@ class VerbsReasoner(Reasoner):
         self._load_segmenter = load_segmenter
         self._masks: dict[str, dict[str, Mask]] = {}  # by the picture's checksum
         self._planned: dict[PhysicalDelta, Translation] = {}
-        self.notes: tuple[str, ...] = ()
+        self._told: Mapping[str, Any] = {}
 
     def parse(self, scene: Asked, feedback: Feedback) -> StateGraph:
         from physplan.pictures import to_tensor
@@ -95,7 +96,7 @@ class VerbsReasoner(Reasoner):
             raise PhysPlanError(f"The grammar has one plan for this sentence, and it was refused: {reasons}")
         masks = self._masks[scene.picture.sha256]
         width = scene.picture.image.width / scene.picture.image.height
-        deltas, translations, self.notes = plan_sentence(scene.prompt, graph, masks, width=width)
+        deltas, translations, self._told = plan_sentence(scene.prompt, graph, masks, width=width)
         if len(deltas) > max_events:
             raise PhysPlanError(
                 f"The sentence has {len(deltas)} steps, a plan at most {max_events}: leave some out."
@@ -114,7 +115,7 @@ class VerbsReasoner(Reasoner):
         return write_instruction(task)
 
     def provenance(self) -> Mapping[str, Any]:
-        return {"grammar": GRAMMAR_VERSION, **({"notes": list(self.notes)} if self.notes else {})}
+        return {"grammar": GRAMMAR_VERSION, **self._told}
 
 
 def pushed(prompt: str, graph: StateGraph) -> list[str]:
@@ -150,7 +151,8 @@ def _others(given: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def plan_sentence(prompt: str, graph: StateGraph, masks: Mapping[str, Mask], *, width: float) -> Planned:
-    """Deltas, their edits and motion, and what the simulation says otherwise. `width` over the height."""
+    """Deltas, their edits and motion, and for the plan's provenance: notes, and per event the motions that
+    the simulation gives otherwise. `width` over the height."""
     scene = Scene(graph=graph, masks=masks, width=width)
     events: list[Event] = []
     for step in read_prompt(prompt):
@@ -167,4 +169,7 @@ def plan_sentence(prompt: str, graph: StateGraph, masks: Mapping[str, Mask], *, 
     translations = tuple(
         Translation(edits=tuple(event.edits), motion=tuple(event.motions.values())) for event in events
     )
-    return deltas, translations, tuple(scene.notes)
+    told: dict[str, Any] = {"notes": list(scene.notes)} if scene.notes else {}
+    if any(event.simulated for event in events):
+        told["simulated"] = [motions_to_json(list(event.simulated.values())) for event in events]
+    return deltas, translations, told
