@@ -133,10 +133,8 @@ def _base(run: RunFiles) -> str:
 
 
 def _result(run: RunFiles) -> str:
-    first = embed(run.picture(layout.FRAME))
-    given = (
-        f'<figure><img src="{first}" alt="the first frame"><figcaption>The first frame</figcaption></figure>'
-    )
+    first = f'<img src="{embed(run.picture(layout.FRAME))}" alt="the first frame">'
+    given = f"<figure>{first}<figcaption>The first frame</figcaption></figure>"
     if not run.has("video"):
         return f'<div class="pair">{given}{_sketch(run)}</div>'
     words = f"the video: {run.about.prompt}"
