@@ -4,10 +4,11 @@ python -m benchmarks.photo_perception PHOTOGRAPHS STAMPS: a folder with the phot
 Debian's tuxpaint-stamps-default. Its photographed animals and vehicles have exact masks (their transparency);
 they are laid over the photographs.
 
-Held-out words, a rule fixed before the detector had seen any of them: of all PNG stamps outside the folders of
-drawings and toys, whose file's name is a word of one class, and which the other lists of words here lack, 24 are
-drawn with the seed 41; each lies at a drawn place, with its longer side 160 to 320 pixels, over a drawn ground of
-720 x 480, and is asked for by its class. Left out by their names are animals and things that only share a word.
+Held-out words, a rule fixed before the detector had seen any of them: of all PNG stamps outside the
+folders of drawings and toys, whose file's name is a word of one class, and which the other lists of
+words here lack, 24 are drawn with the seed 41, at most three of a class; each lies at a drawn place,
+with its longer side 160 to 320 pixels, over a drawn ground of 720 x 480, and is asked for by its class.
+Left out by their names are animals and things that only share a word.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ STAMP_MASKS = (
     *("sports/basketball", "vehicles/garbagetruck", "vehicles/emergency/firetruck"),
 )
 GROUNDS = ("china.jpg", "flower.jpg", "coffee.png", "motorcycle_left.png", "leuvenB.jpg", "rocket.jpg")
-HELD_OUT, HELD_OUT_SEED = 24, 41
+HELD_OUT, HELD_OUT_SEED, MOST_OF_A_CLASS = 24, 41, 3
 HELD_OUT_GROUNDS = ("china.jpg", "flower.jpg", "rocket.jpg")
 NO_PHOTOGRAPHS = {"cartoon", "toys", "roadsigns"}  # folders
 OTHER_THINGS = {"mouse", "gnu-baby", "trophy_cup"}  # a rodent, a gnu, a trophy
@@ -114,8 +115,11 @@ def held_out(stamps: Path) -> list[tuple[Path, str]]:
         known = place.with_suffix("").as_posix() in STAMP_WORDS or path.stem in OTHER_THINGS
         if len(kinds) == 1 and not known and not NO_PHOTOGRAPHS & set(place.parts):
             found.append((path, kinds[0]))
-    chosen = np.random.default_rng(HELD_OUT_SEED).permutation(len(found))[:HELD_OUT]
-    return [found[i] for i in sorted(chosen)]
+    chosen: list[tuple[Path, str]] = []
+    for i in np.random.default_rng(HELD_OUT_SEED).permutation(len(found)):
+        if [kind for _, kind in chosen].count(found[i][1]) < MOST_OF_A_CLASS and len(chosen) < HELD_OUT:
+            chosen.append(found[i])
+    return chosen
 
 
 def held_out_words(photographs: Path, stamps: Path) -> None:
