@@ -20,8 +20,10 @@ Array = NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class DetectorConfig:
-    """`threshold`: the least score of a box; `overlap`: the IoU above which two are one; `mirrored` looks at the
-    picture's mirror image too."""
+    """`threshold` is the least score of a box, `overlap` the IoU above which two are one.
+
+    `mirrored` looks at the picture's mirror image too.
+    """
 
     threshold: float = 0.1
     overlap: float = 0.5
