@@ -14,7 +14,7 @@ from physplan.verify.limits import Limits
 
 LEAST_PIXELS = 20  # of a region that has edges
 MIN_STILL_SHARPNESS = 0.25  # of the still part: a video that is softer as a whole is not judged by that
-LEAST_BARE = 0.01  # of the picture, of what something left
+LEAST_BARE = 0.03  # of the picture, of what something left
 LEAST_AROUND = 0.05  # edges of the ground around it: an even one may be filled evenly
 
 
@@ -30,7 +30,7 @@ def ground_left(chain: EventChain, evidence: Evidence, frame: Tensor) -> float |
     before, after, shown = union(first, acting), grow(union(last, acting), 3), _edges(frame)
     changed = (soften(frame) - soften(first.image)).abs().amax(0) > VISIBLE_CHANGE
     bare = grow(before & ~after & changed, -2)
-    around = grow(bare, len(bare) // 20) & ~grow(before, 3) & ~after
+    around = grow(bare, 5 + len(bare) // 80) & ~grow(before, 3) & ~after
     if float(bare.float().mean()) < LEAST_BARE:
         return None
     wanted = _strength(shown, around[:-1, :-1])
