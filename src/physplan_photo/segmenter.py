@@ -75,6 +75,7 @@ class PhotoSegmenter:
             except PhysPlanError:
                 if name.lower() in prompts:
                     raise  # what was asked for and cannot be had is said; what was only named may be absent
+        apart([cut for cut in found if cut.name.lower() in prompts])  # two names for one thing are refused
         return enclosed(apart(found, CuttingConfig(same=1.0)))
 
 
