@@ -298,7 +298,7 @@ def _sketch(run: Run, memory: InMemory) -> Made:
     """To look at, seconds after the keyframes; a resumed sampling makes it again."""
     run.tell("sketch")("drawing the plan in motion")
     try:
-        sketch = _drawn_sketch(run)
+        sketch = _sketch_of(run, memory)
     except PhysPlanError as error:
         if run.start == "sketch":
             raise
@@ -324,13 +324,9 @@ def _given_frames(run: Run) -> tuple[list[GivenFrame], list[str]]:
     return [replace(one, strength=asked.strength, until=asked.until) for one in given], notes
 
 
-def _drawn_sketch(run: Run) -> Sketch:
-    return sketch_by(run.config, load_plan(run), layout.load_evidence(run.folder.path))
-
-
 def _sketch_of(run: Run, memory: InMemory) -> Sketch:
     sketch, memory.sketch = memory.sketch, None
-    return sketch or _drawn_sketch(run)
+    return sketch or sketch_by(run.config, load_plan(run), layout.load_evidence(run.folder.path))
 
 
 def _storyboard(run: Run, memory: InMemory) -> Made:
