@@ -49,6 +49,10 @@ def test_a_word_a_click_and_a_box_cut_out_the_same_cup_in_milliseconds(coffee: I
     (boxed,) = cut_out(coffee, [parse_object("cup:162,15,422,293")])
     assert time.process_time() - begun < 1.5, "a prompt does not encode the picture again"
     assert iou(named.mask, boxed.mask) > 0.95
+    (clicked,) = cut_out(coffee, [parse_object("cup@270,140")])
+    assert iou(named.mask, clicked.mask) > 0.9, "a click on the coffee in it, called cup, is the cup's"
+    (drink,) = cut_out(coffee, [parse_object("liquid@270,140")])
+    assert iou(drink.mask, clicked.mask) < 0.5
     with pytest.raises(PhysPlanError, match="does not know 'rocket'"):
         cut_out(coffee, [Asked("rocket")])
     with pytest.raises(PhysPlanError, match="No 'giraffe' was found"):
