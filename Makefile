@@ -39,7 +39,7 @@ pages: $(VENV)/.dev ## Write docs/settings.md and docs/licences.md, which git ig
 demo: $(VENV)/.base ## The same words, three scenes: videos of an open tap (DEMO=--quick for fewer steps)
 	$(BIN)/physplan demo $(DEMO)
 
-photo: $(VENV)/.photo ## A real photograph moves: weights once (85 MB), then a rocket rises, in a minute, in out/photo
+photo: $(VENV)/.photo ## A real photograph moves: weights once (81 MB), then a rocket rises, in a minute, in out/photo
 	$(BIN)/physplan models get photo
 	$(BIN)/python -m physplan_photo.sample out/photo/rocket.jpg
 	$(BIN)/physplan photo out/photo/rocket.jpg --prompt "the rocket rises" --object "rocket@320,240@322,150" -o out/photo/run

@@ -43,7 +43,7 @@ from physplan.pipeline.planning import make_plan, renew_plan
 from physplan.pipeline.run import Run, RunRequest, prepare_run
 from physplan.reasoning.recheck import read_edited
 from physplan.runs import RunFolder
-from physplan.sketch import make_sketch
+from physplan.sketch.registry import sketch_by
 from physplan.verify import Checked, NotChecked
 from physplan.video.frames import FrameLayout
 from physplan.video.known import video_model
@@ -230,7 +230,7 @@ def with_masks(found: Evidence, masks: Tensor) -> Evidence:
 def sketch(scene: Scene, seen: Evidence) -> tuple[Tensor, Tensor]:
     """The plan in motion: frames, and where it acts."""
     with cpu_threads(scene.config.runtime.threads):
-        made = make_sketch(scene.chain, seen)
+        made = sketch_by(scene.config, scene.chain, seen)
     return _channels_last(made.frames), made.masks[:, 0].float()
 
 
@@ -261,7 +261,7 @@ def generate(
 
 
 def _frames(run: Run, chain: EventChain, seen: Evidence | None, tell: Tell, preview: Path | None) -> Tensor:
-    sketched = make_sketch(chain, seen) if run.start == "sketch" and seen is not None else None
+    sketched = sketch_by(run.config, chain, seen) if run.start == "sketch" and seen is not None else None
     if not run.method.samples and sketched is not None:
         return sketched.frames
     guided_by = None

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from physplan.errors import PhysPlanError
-from physplan_photo.detector import DETECTING, DetectorConfig, find_objects
+from physplan_photo.detector import DETECTING, DetectorConfig, detect, find_objects
 from physplan_photo.detector import FILE as DETECTOR
 from physplan_photo.mobile_sam.model import mobile_sam, tidy
 from physplan_photo.objects import Asked, Box, Cut, Mask, check_inside
@@ -25,7 +25,7 @@ class CuttingConfig:
     """`most` and `least` bound a mask's part of the picture; above `same` IoU two objects are one."""
 
     detector: DetectorConfig = DETECTING
-    most: float = 0.6
+    most: float = 0.85
     least: float = 1e-4
     same: float = 0.8
 
@@ -96,7 +96,9 @@ def _cut(picture: Image.Image, asked: Asked, original: Asked, config: CuttingCon
     how = "name" if _bare(original) else "mask" if asked.mask is not None else "box" if asked.box else "click"
     if asked.mask is not None:
         return Cut(asked.name, asked.mask, 1.0, how)
-    mask, score = mobile_sam().mask(picture, box=asked.box, points=asked.points)
+    mask, score = _clicked_whole(picture, asked, config) if how == "click" else (None, 0.0)
+    if mask is None:
+        mask, score = mobile_sam().mask(picture, box=asked.box, points=asked.points)
     mask = tidy(mask if asked.box is None else within(mask, asked.box))
     part = float(mask.mean())
     if part < config.least:
@@ -108,6 +110,26 @@ def _cut(picture: Image.Image, asked: Asked, original: Asked, config: CuttingCon
             f' on the object itself, or give its box (--object "{asked.name}:left,top,right,bottom").'
         )
     return Cut(asked.name, mask, score, how)
+
+
+def _clicked_whole(picture: Image.Image, asked: Asked, config: CuttingConfig) -> tuple[Mask | None, float]:
+    """The whole of a thing that the detector knows by name around a single click: the cup, not its coffee."""
+    (x, y), one = (asked.points[0].x, asked.points[0].y), len(asked.points) == 1
+    if not (one and classes_of(asked.name)) or have(DETECTOR) is None:
+        return None, 0.0
+    around = [
+        found.box for found in detect(picture, config.detector)
+        if found.kind in classes_of(asked.name) and _holds(found.box, x, y)
+    ]  # fmt: skip
+    if not around:
+        return None, 0.0
+    box = min(around, key=lambda box: box.area)
+    mask, score = mobile_sam().mask(picture, box=box, points=asked.points)
+    return (within(mask, box), score) if mask[int(y), int(x)] else (None, 0.0)
+
+
+def _holds(box: Box, x: float, y: float) -> bool:
+    return box.left <= x <= box.right and box.top <= y <= box.bottom
 
 
 def within(mask: Mask, box: Box, slack: float = 0.06) -> Mask:
@@ -122,11 +144,13 @@ def within(mask: Mask, box: Box, slack: float = 0.06) -> Mask:
 
 
 def _is_backdrop(mask: Mask) -> bool:
-    """A sky or a wall: a third of the picture or more that lies along most of three borders."""
-    borders = (mask[0], mask[-1], mask[:, 0], mask[:, -1])
-    return bool(mask.mean() > 0.3 and sum(border.mean() > 0.5 for border in borders) >= 3) or bool(
-        mask[0].mean() > 0.9 and mask.mean() > 0.2
+    """A sky or a wall: a third of the picture or more, along a quarter of the upper and both side borders or
+    most of three borders; a large animal leaves a side free."""
+    top, bottom, left, right = (
+        float(border.mean()) for border in (mask[0], mask[-1], mask[:, 0], mask[:, -1])
     )
+    behind = min(top, left, right) > 0.25 or sum(part > 0.5 for part in (top, bottom, left, right)) >= 3
+    return bool(mask.mean() > 0.3 and behind) or bool(top > 0.9 and mask.mean() > 0.2)
 
 
 def main_object(picture: Image.Image, name: str = MAIN) -> Cut:

@@ -14,6 +14,7 @@ from physplan.perception.protocol import Instance
 from physplan.pictures import to_picture
 from physplan_photo.cutting import CuttingConfig, apart, cut_out, enclosed
 from physplan_photo.objects import Asked, Cut, Mask, mask_names, parse_objects, read_masks
+from physplan_photo.stands import dish_under, owner_of
 
 KEPT_PICTURES = 64  # pictures whose masks are remembered
 
@@ -22,6 +23,7 @@ class PhotoSegmenter:
     """`objects` are typed prompts ("car:120,80,420,300"), `masks` a folder of PNG masks.
 
     A category without a prompt is found by name, once per picture; one that is not found has no instance.
+    "cup's saucer" is what the cup stands on, found around its foot.
     Pictures whose masks are known (composed keyframes) are answered from memory: `remember`.
     """
 
@@ -62,12 +64,18 @@ class PhotoSegmenter:
         prompts = {one.name.lower(): one for one in given}
         found = []
         for name in dict.fromkeys(categories):
-            asked = prompts.get(name.lower(), Asked(name))
+            asked, owner = prompts.get(name.lower(), Asked(name)), owner_of(name)
             try:
+                if owner is not None and name.lower() not in prompts:
+                    (thing,) = cut_out(picture, [prompts.get(owner.lower(), Asked(owner))])
+                    if (dish := dish_under(picture, thing.mask)) is not None:
+                        found.append(Cut(name, *dish, "name"))
+                    continue
                 found += [Cut(name, cut.mask, cut.score, cut.how) for cut in cut_out(picture, [asked])]
             except PhysPlanError:
                 if name.lower() in prompts:
                     raise  # what was asked for and cannot be had is said; what was only named may be absent
+        apart([cut for cut in found if cut.name.lower() in prompts])  # two names for one thing are refused
         return enclosed(apart(found, CuttingConfig(same=1.0)))
 
 

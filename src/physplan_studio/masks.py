@@ -34,7 +34,9 @@ def look(given: Mapping[str, Any]) -> dict[str, Any]:
     import torch
 
     from physplan_photo.cutting import check_picture
+    from physplan_photo.detector import FILE, detect
     from physplan_photo.mobile_sam.model import mobile_sam
+    from physplan_photo.weights import have
 
     frame = _frame(given)
     check_picture(frame)
@@ -42,6 +44,8 @@ def look(given: Mapping[str, Any]) -> dict[str, Any]:
     before = time.perf_counter()
     torch.set_num_threads(min(2, os.cpu_count() or 1))
     mobile_sam().encode(frame)
+    if have(FILE) is not None:
+        detect(frame)  # kept, so that a click on a named thing takes the whole of it
     torch.set_num_threads(1)  # a click is short: two threads would wait for each other
     return {"seconds": round(time.perf_counter() - before, 3)}
 

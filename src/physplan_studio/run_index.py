@@ -24,7 +24,7 @@ OWN, BIN = ".studio", ".bin"
 DEPTH, MOST = 3, 5_000  # folders below the runs' folder that are looked into; runs that are listed
 SHOWN = (
     *(layout.INPUT, layout.FRAME, layout.PLAN, layout.SKETCH, layout.SKETCH_STRIP),
-    *(layout.VIDEO, layout.STRIP, layout.PREVIEW, layout.REPORT),
+    *(layout.VIDEO, layout.STRIP, layout.PREVIEW, layout.REPORT, layout.SIMULATION),
 )
 CARD = (layout.RUN, layout.RECORDS, layout.VIDEO, layout.FAILURE, layout.REPORT)  # what a card is made of
 KEYFRAME = re.compile(rf"{layout.KEYFRAMES_FOLDER}/[1-9][0-9]{{0,2}}\.png")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 cv2 = pytest.importorskip("cv2")
 
@@ -23,6 +24,7 @@ from physplan.graph import (  # noqa: E402  # noqa: E402
     motion,
 )
 from physplan_photo.background import structure  # noqa: E402
+from physplan_photo.compose.camera import moved_in  # noqa: E402
 from physplan_photo.compose.config import ComposeConfig  # noqa: E402
 from physplan_photo.compose.cutouts import cut_out, fringe, oval_of, rolled  # noqa: E402
 from physplan_photo.compose.render import Renderer  # noqa: E402
@@ -193,3 +195,16 @@ def test_the_camera_moves_in_and_what_acts_grows_faster() -> None:
     assert blue[1].sum() / blue[0].sum() == pytest.approx(1.1**2, rel=0.08)
     grown = drift.masks["ball#1"].sum() / still.masks["ball#1"].sum()
     assert grown == pytest.approx(1.2**2, rel=0.05)
+
+
+def test_what_shines_through_smoke_stays_with_the_ground_when_the_camera_moves() -> None:
+    far = np.zeros((60, 90, 3), np.float32)
+    far[20:24, 20:24] = 1.0  # a highlight
+    smoke = np.zeros((60, 90), np.float32)
+    smoke[10:40, 10:50] = 0.5
+    canvas = far * (1 - smoke[..., None]) + 0.3 * smoke[..., None]
+    moved = moved_in(canvas, far, {"smoke#1": smoke}, {"smoke#1"}, share=0.05, near=0.5)
+    spots, _ = ndimage.label(moved[..., 0] > 0.5)
+    assert spots.max() == 1
+    still = moved_in(canvas, far, {"smoke#1": smoke}, {"smoke#1"}, share=0.0, near=0.0)
+    assert np.abs(still - canvas).max() < 1e-5

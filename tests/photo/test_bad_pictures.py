@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 cv2 = pytest.importorskip("cv2")
@@ -15,9 +16,11 @@ from physplan.graph import EventChain  # noqa: E402
 from physplan.pictures import open_picture  # noqa: E402
 from physplan_photo.cli.given import _in_frame, frame_size  # noqa: E402
 from physplan_photo.compose.render import Renderer  # noqa: E402
+from physplan_photo.cutting import _is_backdrop  # noqa: E402
 from physplan_photo.grammar.reasoner import plan_sentence  # noqa: E402
 from physplan_photo.graph.relations import Seen, photo_graph  # noqa: E402
-from physplan_photo.objects import parse_object  # noqa: E402
+from physplan_photo.objects import Asked, parse_object  # noqa: E402
+from physplan_photo.segmenter import PhotoSegmenter  # noqa: E402
 
 H, W = 120, 180
 
@@ -85,3 +88,34 @@ def test_overlapping_outlines_are_divided_and_both_are_kept() -> None:
     }
     assert not (found["plate"] & found["cup"]).any()
     assert (found["plate"] | found["cup"]).sum() == plate.sum()
+
+
+def test_two_names_for_one_thing_are_refused_in_a_run_too() -> None:
+    ys, xs = np.mgrid[:H, :W]
+    disk = (xs - 90) ** 2 + (ys - 60) ** 2 < 30**2
+    image = torch.where(torch.from_numpy(disk), 0.9, 0.1).expand(3, H, W)
+    twice = PhotoSegmenter([Asked("cup", mask=disk), Asked("mug", mask=disk & (xs > 62))])
+    with pytest.raises(PhysPlanError, match="are the same part of the picture"):
+        twice.segment(image, ["cup", "mug"])
+    beside = PhotoSegmenter(
+        [Asked("cup", mask=disk), Asked("hole", mask=(xs - 90) ** 2 + (ys - 60) ** 2 < 10**2)]
+    )
+    assert [one.category for one in beside.segment(image, ["cup", "hole"])] == ["cup", "hole"]
+
+
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [((0.8, 0.0, 0.5, 0.0), False), ((0.9, 0.0, 0.7, 0.5), True), ((0.0, 1.0, 0.4, 0.4), False)],
+    ids=["a cat that fills the picture", "a sky", "head and shoulders"],
+)
+def test_a_large_thing_is_taken_and_what_spans_the_picture_is_backdrop(
+    edges: tuple[float, float, float, float], expected: bool
+) -> None:
+    """`edges`: how far along the upper, lower, left and right border it reaches."""
+    top, bottom, left, right = edges
+    mask = np.zeros((H, W), bool)
+    mask[5:-5, 5:-5] = True
+    mask[:5, : round(top * W)], mask[-5:, : round(bottom * W)] = True, True
+    mask[: round(left * H), :5], mask[: round(right * H), -5:] = True, True
+    mask[:5, -5:] = mask[-5:, -5:] = right > 0
+    assert _is_backdrop(mask) is expected

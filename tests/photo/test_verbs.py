@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+
+pytest.importorskip("cv2")
 
 from physplan.errors import PhysPlanError
 from physplan.graph import Consume, EventChain, Link, Spawn, Update
+from physplan.perception import Evidence, KeyframeEvidence
+from physplan_photo.compose.editor import as_simulated, make_photo_sketch
 from physplan_photo.grammar.clauses import NotAVerb, nouns, read_prompt
 from physplan_photo.grammar.reasoner import plan_sentence
 from physplan_photo.grammar.verbs import VERBS
@@ -45,8 +51,9 @@ def seen(prompt: str) -> list[Seen]:
 
 
 def planned(prompt: str, objects: Sequence[Seen] | None = None) -> tuple[EventChain, tuple[str, ...]]:
+    """The plan, and what it notes."""
     graph, masks = photo_graph(seen(prompt) if objects is None else objects)
-    deltas, translations, notes = plan_sentence(prompt, graph, masks, width=WIDTH / HEIGHT)
+    deltas, translations, told = plan_sentence(prompt, graph, masks, width=WIDTH / HEIGHT)
     chain = EventChain.build(
         prompt=prompt,
         num_frames=49,
@@ -54,8 +61,9 @@ def planned(prompt: str, objects: Sequence[Seen] | None = None) -> tuple[EventCh
         deltas=deltas,
         edits=[one.edits for one in translations],
         motions=[one.motion for one in translations],
+        provenance=told,
     )
-    return chain, notes
+    return chain, tuple(told.get("notes", ()))
 
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
@@ -147,3 +155,26 @@ def test_relations_follow_from_outlines() -> None:
     told = {f"{e.a.split('#')[0]} {e.r} {e.b.split('#')[0]}" for e in graph.edges}
     assert {"table support cup", "table support lamp", "cup containment spoon", "cup left of lamp"} <= told
     assert "lamp left of cup" not in told
+
+
+def test_a_simulation_that_contradicts_the_plan_is_said_and_both_are_drawn() -> None:
+    post, wall = block(60, 80, 80, 180), block(82, 40, 180, 180)
+    objects = [Seen("post", post), Seen("wall", wall)]
+    chain, notes = planned("the post tips over to the right", objects)
+    assert "contradicts the plan for the post" in notes[0]
+    image = np.full((HEIGHT, WIDTH, 3), 0.7, np.float32)
+    image[post], image[wall] = (0.8, 0.1, 0.1), (0.2, 0.2, 0.3)
+    ids = {node.category: node.id for node in chain.graph.nodes}
+    masks = {ids["post"]: torch.from_numpy(post), ids["wall"]: torch.from_numpy(wall)}
+    first = KeyframeEvidence(
+        image=torch.from_numpy(image).permute(2, 0, 1), masks=masks, depth=torch.ones(HEIGHT, WIDTH)
+    )
+    made = make_photo_sketch(chain, Evidence(first=first, keyframes=()))
+    assert made.otherwise is not None
+    assert made.notes[0] == notes[0]
+    assert (made.otherwise[-1] - made.frames[-1]).abs().amax(0).gt(0.2).sum() > 0.3 * post.sum()
+    agreed, _ = planned("the post tips over to the left", objects)
+    assert "simulated" not in agreed.provenance
+    assert make_photo_sketch(agreed, Evidence(first=first, keyframes=())).otherwise is None
+    meddled = replace(chain, provenance={"simulated": [[{"o": "post#1", "law": "spin"}]]})
+    assert as_simulated(meddled) is None

@@ -15,6 +15,8 @@ from physplan.cli import main
 from physplan.errors import PhysPlanError
 from physplan.pictures import to_tensor
 from physplan.video.files import read_video
+from physplan_photo.grammar.reasoner import plan_sentence
+from physplan_photo.graph.relations import Seen, photo_graph
 from physplan_photo.objects import Asked, parse_object
 
 
@@ -47,6 +49,10 @@ def test_a_word_a_click_and_a_box_cut_out_the_same_cup_in_milliseconds(coffee: I
     (boxed,) = cut_out(coffee, [parse_object("cup:162,15,422,293")])
     assert time.process_time() - begun < 1.5, "a prompt does not encode the picture again"
     assert iou(named.mask, boxed.mask) > 0.95
+    (clicked,) = cut_out(coffee, [parse_object("cup@270,140")])
+    assert iou(named.mask, clicked.mask) > 0.9, "a click on the coffee in it, called cup, is the cup's"
+    (drink,) = cut_out(coffee, [parse_object("liquid@270,140")])
+    assert iou(drink.mask, clicked.mask) < 0.5
     with pytest.raises(PhysPlanError, match="does not know 'rocket'"):
         cut_out(coffee, [Asked("rocket")])
     with pytest.raises(PhysPlanError, match="No 'giraffe' was found"):
@@ -72,6 +78,31 @@ def test_a_click_on_the_sky_is_said_to_be_background() -> None:
     assert 0.002 < found.mask.mean() < 0.2
     with pytest.raises(PhysPlanError, match="looks like background"):
         cut_out(rocket, [parse_object("sky@500,100")])
+    (cat,) = cut_out(photograph("chelsea.png"), [parse_object("cat@200,150")])
+    assert 0.5 < cat.mask.mean() < 0.85, "a large thing that the frame cuts is taken"
+
+
+def test_a_cup_that_is_pushed_takes_along_the_saucer_below_it(coffee: Image.Image) -> None:
+    need("yolox_nano.onnx", "mobile_sam.pt")
+    from physplan_photo.segmenter import PhotoSegmenter
+    from physplan_photo.stands import dish_of, owner_of
+
+    assert (dish_of("mug"), dish_of("rocket"), owner_of("mug's saucer")) == ("mug's saucer", None, "mug")
+    assert owner_of("cat's eye") is None
+    found = {
+        one.category: one.mask for one in PhotoSegmenter().segment(to_tensor(coffee), ["cup", "cup's saucer"])
+    }
+    cup, saucer = found["cup"], found["cup's saucer"]
+    assert not (cup & saucer).any()
+    assert saucer[188, 136]
+    assert saucer[240, 440]
+    assert not saucer[370, 560], "the table stays"
+    seen = [Seen(name, mask.numpy()) for name, mask in found.items()]
+    graph, masks = photo_graph(seen)
+    _, translations, told = plan_sentence("the cup slides to the left", graph, masks, width=1.5)
+    assert {entry.o.split("#")[0] for entry in translations[0].motion} == {"cup", "cup's_saucer"}
+    assert "goes with the dish" in told["notes"][0]
+    assert PhotoSegmenter().segment(to_tensor(photograph("chelsea.png")), ["cat", "cat's saucer"])[1:] == ()
 
 
 def test_the_main_object_is_found_unasked_and_a_black_picture_is_refused(coffee: Image.Image) -> None:

@@ -296,7 +296,7 @@ def _sketch(run: Run, memory: InMemory) -> Made:
     """To look at, seconds after the keyframes; a resumed sampling makes it again."""
     run.tell("sketch")("drawing the plan in motion")
     try:
-        sketch = _drawn_sketch(run)
+        sketch = _sketch_of(run, memory)
     except PhysPlanError as error:
         if run.start == "sketch":
             raise
@@ -305,6 +305,10 @@ def _sketch(run: Run, memory: InMemory) -> Made:
     files = [run.folder / layout.SKETCH, run.folder / layout.SKETCH_STRIP]
     write_video(files[0], shown, fps=run.config.video.clip.fps)
     _write_strip(run, files[1], ("sketch", shown))
+    (run.folder / layout.SIMULATION).unlink(missing_ok=True)
+    if sketch.otherwise is not None:
+        files.append(run.folder / layout.SIMULATION)
+        write_video(files[-1], _as_given(run, sketch.otherwise), fps=run.config.video.clip.fps)
     if run.start == "sketch":
         memory.sketch = sketch
     return files, list(sketch.notes)
@@ -318,13 +322,9 @@ def _given_frames(run: Run) -> tuple[list[GivenFrame], list[str]]:
     return [replace(one, strength=asked.strength, until=asked.until) for one in given], notes
 
 
-def _drawn_sketch(run: Run) -> Sketch:
-    return sketch_by(run.config, load_plan(run), layout.load_evidence(run.folder.path))
-
-
 def _sketch_of(run: Run, memory: InMemory) -> Sketch:
     sketch, memory.sketch = memory.sketch, None
-    return sketch or _drawn_sketch(run)
+    return sketch or sketch_by(run.config, load_plan(run), layout.load_evidence(run.folder.path))
 
 
 def _storyboard(run: Run, memory: InMemory) -> Made:

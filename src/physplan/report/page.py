@@ -105,13 +105,15 @@ def _cut_off(run: RunFiles) -> str | None:
 
 
 def _sketch(run: RunFiles) -> str:
-    """As long as the video and started with it, so that both play in step."""
+    """As long as the video and started with it, so that both play in step; then what contradicts it."""
     if not run.has("sketch") or not (run.folder / layout.SKETCH).exists():
         return ""
-    caption = (
-        "The plan in motion: a sketch from the first frame and the keyframes, before any video model ran"
-    )
-    return film(run.content(layout.SKETCH), "the plan in motion", caption)
+    told = "a sketch from the first frame and the keyframes, before any video model ran"
+    shown = film(run.content(layout.SKETCH), "the plan in motion", f"The plan in motion: {told}")
+    if (run.folder / layout.SIMULATION).exists():
+        words = "What the simulation gives: it contradicts the plan"
+        shown += film(run.content(layout.SIMULATION), "the simulation", words)
+    return shown
 
 
 def _base(run: RunFiles) -> str:

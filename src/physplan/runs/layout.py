@@ -6,7 +6,7 @@ plan.json                       the event chain
 keyframes/1.png ...  keyframes.json   drawings, instructions, what the check found
 evidence.safetensors  evidence/*.png  masks and depth, to compute with and to look at
 latents.safetensors  losses.json  regions.safetensors   the sampled video, before decoding
-sketch.mp4  sketch.png          the plan as a crude animation; some of its frames
+sketch.mp4  sketch.png  simulation.mp4  the plan as a crude animation; some frames; what contradicts it
 times.json                      seconds of previews, backpropagation and sampling
 video.mp4  video.mkv  strip.png the video; without loss; some of its frames
 signed.mp4                      the video with content credentials: docs/responsible-use.md
@@ -59,7 +59,7 @@ PLAN, UNFINISHED_PLAN = "plan.json", "plan.unfinished.json"
 KEYFRAMES, KEYFRAMES_FOLDER = "keyframes.json", "keyframes"
 EVIDENCE, EVIDENCE_FOLDER = "evidence.safetensors", "evidence"
 LATENTS, LOSSES, REGIONS = "latents.safetensors", "losses.json", "regions.safetensors"
-TIMES, SKETCH, SKETCH_STRIP = "times.json", "sketch.mp4", "sketch.png"
+TIMES, SKETCH, SKETCH_STRIP, SIMULATION = "times.json", "sketch.mp4", "sketch.png", "simulation.mp4"
 ATTEMPTS, ATTEMPTS_FOLDER, BASE = "attempts.json", "attempts", "base"
 VIDEO, EXACT_VIDEO, STRIP, VERDICT = "video.mp4", "video.mkv", "strip.png", "verdict.json"
 JUDGE = "judge.json"
@@ -71,7 +71,7 @@ FOLDERS = (KEYFRAMES_FOLDER, EVIDENCE_FOLDER, CALLS, DRAWINGS, RECORDS, ATTEMPTS
 FILES = (
     *(RUN, CONFIG, INPUT, FRAME, PLAN, UNFINISHED_PLAN, KEYFRAMES, EVIDENCE, LATENTS, LOSSES, REGIONS),
     *(TIMES, SKETCH, SKETCH_STRIP, ATTEMPTS, VIDEO, EXACT_VIDEO, STRIP, VERDICT, REPORT, PREVIEW, LOG),
-    *(LOCK, FAILURE, SAMPLING, SIGNED, JUDGE),
+    *(LOCK, FAILURE, SAMPLING, SIGNED, JUDGE, SIMULATION),
 )
 
 

@@ -32,6 +32,7 @@ class Sketch:
     kept: Tensor  # bool [1, H, W]: objects that nothing happens to
     orders: tuple[tuple[str, ...], ...]  # per event the objects from far to near
     notes: tuple[str, ...]  # what could not be drawn, for the report
+    otherwise: Tensor | None = None  # [F, 3, H, W]: what a simulation gives that contradicts the plan
 
 
 def make_sketch(chain: EventChain, evidence: Evidence, source: LayerSource | None = None) -> Sketch:

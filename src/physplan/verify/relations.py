@@ -38,10 +38,9 @@ def shown(edit: GraphEdit, first: Picture, now: Picture) -> float | None:
 
 def _gone(id: str, first: Picture, now: Picture) -> float | None:
     """None for what was not seen in the first frame: it cannot be seen to go."""
-    before = first.masks.get(id)
-    if before is None:
+    if id not in first.masks:
         return None
-    return 1.0 if id not in now.masks else max(0.0, 1 - float(now.masks[id].sum() / before.sum()))
+    return 1.0 if id not in now.masks else max(0.0, 1 - float(now.masks[id].sum() / first.masks[id].sum()))
 
 
 def _resized(edit: Update, first: Picture, now: Picture) -> float:
@@ -73,15 +72,6 @@ def _touching(a: str, b: str, now: Picture) -> float:
     return 1.0 if gap <= TOUCHING_GAP else 0.5 if gap <= 0.05 else 0.0
 
 
-def _near(a: str, b: str, now: Picture) -> float:
-    return 1.0 if _gap(now.masks[a], now.masks[b]) <= NEAR_DISTANCE else 0.0
-
-
-def _middle(mask: Tensor) -> tuple[float, float]:
-    left, top, right, bottom = box(mask)
-    return (left + right) / 2, (top + bottom) / 2
-
-
 def _supports(a: str, b: str, now: Picture) -> float:
     """b touches a and its foot is not below a's."""
     above = box(now.masks[b])[3] <= box(now.masks[a])[3] + TOUCHING_GAP * now.depth.shape[0]
@@ -95,10 +85,6 @@ def _contains(a: str, b: str, now: Picture) -> float:
     wide, high = max(0.0, min(ar, br) - max(al, bl)), max(0.0, min(ab, bb) - max(at, bt))
     inside = wide * high / max((br - bl) * (bb - bt), 1.0)
     return min(1.0, 2 * inside)
-
-
-def _left_of(a: str, b: str, now: Picture) -> float:
-    return 1.0 if _middle(now.masks[a])[0] < _middle(now.masks[b])[0] else 0.0
 
 
 def _above(a: str, b: str, now: Picture) -> float:
@@ -119,8 +105,8 @@ RELATED: Mapping[str, Callable[[str, str, Picture], float]] = {
     "contact": _touching,
     "containment": _contains,
     "attachment": _touching,
-    "left of": _left_of,
+    "left of": lambda a, b, now: float(sum(box(now.masks[a])[::2]) < sum(box(now.masks[b])[::2])),
     "above": _above,
     "in front of": _in_front,
-    "near": _near,
+    "near": lambda a, b, now: float(_gap(now.masks[a], now.masks[b]) <= NEAR_DISTANCE),
 }

@@ -1,4 +1,4 @@
-"""Whether what the plan changes is drawn, or smeared: its edges against those of the keyframe."""
+"""Whether what changes is drawn or smeared: against the keyframe, and against the ground around."""
 
 from __future__ import annotations
 
@@ -14,12 +14,27 @@ from physplan.verify.limits import Limits
 
 LEAST_PIXELS = 20  # of a region that has edges
 MIN_STILL_SHARPNESS = 0.25  # of the still part: a video that is softer as a whole is not judged by that
+LEAST_BARE = 0.03  # of the picture, of what something left
+LEAST_AROUND = 0.05  # edges of the ground around it: an even one may be filled evenly
 
 
 def is_smeared(chain: EventChain, evidence: Evidence, frames: Tensor, limits: Limits) -> bool:
-    """Whether what changed is where it should be, without its edges."""
-    detail = detail_left(chain, evidence, frames, late=limits.late)
-    return detail is not None and detail < limits.smeared
+    """Whether what changed is where it should be, without its edges, or left a blur where it was."""
+    found = (detail_left(chain, evidence, frames, late=limits.late), ground_left(chain, evidence, frames[-1]))
+    return any(detail is not None and detail < limits.smeared for detail in found)
+
+
+def ground_left(chain: EventChain, evidence: Evidence, frame: Tensor) -> float | None:
+    """Edges of frame [3, H, W] where something went away, as a share of those around; None on even ground."""
+    first, last, acting = evidence.first, evidence.keyframes[-1], dict.fromkeys(changes(chain))
+    before, after, shown = union(first, acting), grow(union(last, acting), 3), _edges(frame)
+    changed = (soften(frame) - soften(first.image)).abs().amax(0) > VISIBLE_CHANGE
+    bare = grow(before & ~after & changed, -2)
+    around = grow(bare, 5 + len(bare) // 80) & ~grow(before, 3) & ~after
+    if float(bare.float().mean()) < LEAST_BARE:
+        return None
+    wanted = _strength(shown, around[:-1, :-1])
+    return _strength(shown, bare[:-1, :-1]) / wanted if wanted > LEAST_AROUND else None
 
 
 def detail_left(chain: EventChain, evidence: Evidence, frames: Tensor, *, late: int) -> float | None:

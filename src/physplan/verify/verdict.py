@@ -84,7 +84,7 @@ class Verdict:
     bystanders: tuple[BystanderFound, ...]
     motion: dict[str, float]  # smoothness and other back ends: shown, not part of the verdict
     repainted: bool = False  # most of what no edit touches has changed: another scene
-    smeared: bool = False  # what changed is where it should be, without its edges
+    smeared: bool = False  # what changed, or the ground it left, has lost its edges
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -108,7 +108,7 @@ class Verdict:
             for what, which in (
                 ("not seen", self._edits("fails")),
                 ("not clearly seen", self._edits("doubtful")),
-                ("smeared", ["what changed has lost its edges"] if self.smeared else []),
+                ("smeared", ["what changed, or what it left, has lost its edges"] if self.smeared else []),
                 ("changed though it should not", [b.object for b in self.bystanders if not b.kept]),
             )
             if which

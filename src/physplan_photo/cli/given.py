@@ -31,8 +31,10 @@ def frame_size(picture: tuple[int, int], width: int) -> tuple[int, int]:
     )
 
 
-def object_options(args: argparse.Namespace, picture: Image.Image, size: tuple[int, int]) -> dict[str, Any]:
-    """The segmenter's options: typed objects in the frame's pixels, else the main object."""
+def object_options(
+    args: argparse.Namespace, picture: Image.Image, size: tuple[int, int], *, by_verbs: bool
+) -> dict[str, Any]:
+    """The segmenter's options: typed objects in the frame's pixels, else the main object of the grammar's."""
     asked = parse_objects(args.object)
     for one in asked:
         check_inside(one, picture.size)
@@ -40,7 +42,7 @@ def object_options(args: argparse.Namespace, picture: Image.Image, size: tuple[i
     options: dict[str, Any] = {"objects": typed} if typed else {}
     if args.masks is not None:
         options["masks"] = _fitted_masks(args.masks, picture.size, size)
-    if not options and args.prompt is not None and args.plan is None and not args.dry_run:
+    if not options and args.prompt is not None and by_verbs and not args.dry_run:
         main = _main_object(args.prompt, picture, size)
         if main is not None:
             options["objects"] = [main]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from physplan.cli.parsers import add_command, add_set
 from physplan.errors import PhysPlanError
 from physplan.foreign import plain
-from physplan.runs import layout
 
 if TYPE_CHECKING:
     from physplan.pipeline import PhysPlan
@@ -25,11 +24,13 @@ examples:
   physplan photo street.jpg --prompt "the car drives off to the left" --object "car@420,300" -o runs/car
   physplan photo desk.jpg --prompt "the lamp goes out" --masks my-masks      # my-masks/lamp.png
   physplan photo street.jpg --prompt "..." -o runs/car --export-ttm ttm/car  # for Time-to-Move
+  physplan photo street.jpg --prompt "..." --set reasoner.name=open-motion --set reasoner.base_url=URL
   physplan generate --image street.jpg --plan runs/car/plan.json --preset home -o runs/car-home
 
 The verbs are in docs/photo.md. A run that was stopped goes on with the same command.
 """
 DEFAULT_WIDTH = 704
+VERBS = "verbs"  # the reasoner without a model
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -76,7 +77,9 @@ def run(args: argparse.Namespace) -> int:
         raise PhysPlanError('Say what happens: --prompt "the cup slides to the left" (docs/photo.md).')
     if not 0.2 <= args.seconds <= 60:
         raise PhysPlanError(f"--seconds {args.seconds:g} is no length for a video: give 0.2 to 60.")
-    if args.prompt is not None and args.plan is None:
+    chosen = read_assignments(args.set)
+    by_verbs = args.plan is None and chosen.get("reasoner.name", VERBS) == VERBS
+    if args.prompt is not None and by_verbs:
         check_prompt(args.prompt)
     picture = open_picture(args.picture)
     width, height = frame_size(picture.size, args.width)
@@ -84,9 +87,9 @@ def run(args: argparse.Namespace) -> int:
         "video.width": width,
         "video.height": height,
         "video.num_frames": 8 * max(1, round(args.seconds * 24 / 8)) + 1,
-        **read_assignments(args.set),
+        **chosen,
     }
-    options = object_options(args, picture, (width, height))
+    options = object_options(args, picture, (width, height), by_verbs=by_verbs)
     if options:
         changes["perception.segmenter.options"] = options
     pp = PhysPlan.from_preset("photo", **changes)
@@ -112,7 +115,7 @@ def _forecast(pp: PhysPlan, args: argparse.Namespace, folder: Path, given: dict[
     found = pp.forecast(args.picture, output_dir=folder, redo=args.redo, with_memory=False, **given)
     for item in found.work:
         print(f"{item.stage:10} {'done' if item.done else 'to do':6} {item.what}")
-    print("Calls: none. Memory: about 1.5 GB. No GPU.")
+    print(f"Calls: {found.calls or 'none'}. Memory: about 1.5 GB. No GPU.")
     for one in found.missing:
         print(f"Missing here: {one.what} ({one.fix}).")
     print("Nothing was done.")
@@ -131,8 +134,6 @@ def _generate(pp: PhysPlan, args: argparse.Namespace, folder: Path, given: dict[
             display.stop()
             print(f"Stopped. The same command goes on; all is in {plain(folder)}.", file=sys.stderr)
             return 130
-    for note in layout.load_plan(folder).provenance.get("notes", ()):
-        print(f"note: {plain(str(note))}")
     show_made(result, folder)
     print(f"This verdict is the simple one: composed masks and {encoder_name()}, no large encoder.")
     return 0

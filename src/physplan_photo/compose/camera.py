@@ -19,7 +19,8 @@ def moved_in(
     """
     fronts = [alpha for id, alpha in alphas.items() if id in acting]
     front = np.clip(np.max(fronts, axis=0), 0, 1) if fronts else np.zeros(canvas.shape[:2], np.float32)
-    layer = zoomed(np.dstack([canvas * front[..., None], front]), near)
+    own = np.where(front[..., None] > 0, np.maximum(canvas - far * (1 - front[..., None]), 0), 0)
+    layer = zoomed(np.dstack([own, front]), near)  # without what shines through it
     behind = zoomed(np.where(front[..., None] > 0, far, canvas), share)
     for id, alpha in alphas.items():
         alphas[id] = zoomed(alpha, near if id in acting else share)

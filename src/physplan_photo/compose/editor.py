@@ -7,7 +7,7 @@ import json
 import zlib
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +16,8 @@ from PIL import Image
 from torch import Tensor
 
 from physplan.errors import PhysPlanError
-from physplan.graph import EventChain
+from physplan.graph import EventChain, Motion
+from physplan.graph.motion import LAWS, motions_from_json, parameter_problem
 from physplan.keyframes import EditRequest
 from physplan.perception import Evidence, KeyframeEvidence
 from physplan.pictures import to_tensor
@@ -110,18 +111,58 @@ class ComposeEditor:
 
 def make_photo_sketch(chain: EventChain, evidence: Evidence, **settings: Any) -> Sketch:
     """Every frame of the plan, by the renderer that drew the keyframes; `evidence` gives the photograph."""
-    renderer = renderer_of(chain, evidence.first, ComposeConfig(**settings))
+    config = ComposeConfig(**settings)
+    renderer = renderer_of(chain, evidence.first, config)
     height, width = evidence.first.depth.shape
-    frames = torch.empty(chain.num_frames, 3, height, width)
-    masks = torch.empty(chain.num_frames, 1, height, width, dtype=torch.bool)
-    for number in range(chain.num_frames):
-        image = renderer.frame(number).image
-        frames[number] = torch.from_numpy(image).permute(2, 0, 1)
-        masks[number, 0] = torch.from_numpy(np.abs(image - renderer.image).max(-1) > MIN_DIFFERENCE)
+    frames = _frames(renderer)
+    masks = torch.stack(
+        [(frame - frames[0]).abs().amax(0, keepdim=True) > MIN_DIFFERENCE for frame in frames]
+    )
+    simulated = as_simulated(chain)
+    otherwise = None if simulated is None else _frames(renderer_of(simulated, evidence.first, config))
     acting = {*renderer.tracks, *renderer.emitters}
     still = [
         m for id, m in evidence.first.masks.items() if id not in acting and float(m.float().mean()) < 0.3
     ]
     kept = torch.stack(still).any(0) if still else torch.zeros(height, width, dtype=torch.bool)
     orders = tuple(renderer._order(event) for event in range(len(chain.events)))
-    return Sketch(frames=frames, masks=masks, kept=kept[None], orders=orders, notes=tuple(renderer.notes))
+    notes = [str(note) for note in chain.provenance.get("notes", ())]
+    return Sketch(
+        frames=frames,
+        masks=masks,
+        kept=kept[None],
+        orders=orders,
+        notes=(*notes, *renderer.notes),
+        otherwise=otherwise,
+    )
+
+
+def _frames(renderer: Renderer) -> Tensor:
+    frames = torch.empty(renderer.chain.num_frames, 3, *renderer.image.shape[:2])
+    for number in range(len(frames)):
+        frames[number] = torch.from_numpy(renderer.frame(number).image).permute(2, 0, 1)
+    return frames
+
+
+def as_simulated(chain: EventChain) -> EventChain | None:
+    """The plan with the ways that its simulation gave, where they contradict it; None where none does."""
+    given = chain.provenance.get("simulated")
+    if not isinstance(given, list) or len(given) != len(chain.events):
+        return None
+    ways = [motions_from_json(entries) for entries in given]
+    if not all(_is_simulated(way) and way.o in chain.graph for event in ways for way in event):
+        return None
+    events = tuple(
+        replace(event, motion=(*(one for one in event.motion if one.o not in {way.o for way in own}), *own))
+        for event, own in zip(chain.events, ways, strict=True)
+    )
+    return replace(chain, events=events, provenance={})
+
+
+def _is_simulated(way: Motion) -> bool:
+    given, law = dict(way.parameters), LAWS["trajectory"]
+    return (
+        way.law == law.name
+        and "path" in given
+        and not any(parameter_problem(law, *one) for one in given.items())
+    )

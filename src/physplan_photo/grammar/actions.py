@@ -10,6 +10,7 @@ from physplan_photo.grammar import collisions, looks
 from physplan_photo.grammar.clauses import Clause
 from physplan_photo.grammar.scene import FRAME_MARGIN, Event, Scene, Update
 from physplan_photo.grammar.words import forms
+from physplan_photo.stands import dish_of
 
 Action = Callable[[Scene, Event, Clause, str], None]
 RISE_HEIGHT = 0.4  # heights of the frame, where there is room
@@ -70,6 +71,7 @@ def rise(scene: Scene, event: Event, clause: Clause, id: str) -> None:
 
 
 def move(scene: Scene, event: Event, clause: Clause, id: str) -> None:
+    id = _with_dish(scene, clause, id)
     box = scene.box(id)
     if clause.direction == "up":
         rise(scene, event, clause, id)
@@ -100,6 +102,21 @@ def move(scene: Scene, event: Event, clause: Clause, id: str) -> None:
     shifted(
         scene, event, id, law, (-far if left else far, -up), **({"slowing": 1.0} if law == "roll" else {})
     )
+
+
+def _with_dish(scene: Scene, clause: Clause, id: str) -> str:
+    """The dish found below a thing: pushed along its ground, a cup goes with its saucer."""
+    dish = next(
+        (a for a, r in scene.holders(id) if r in ("support", "containment") and _is_dish(scene, a, id)), None
+    )
+    if dish is None or clause.direction == "up" or clause.target is not None or clause.source is not None:
+        return id
+    scene.notes.append(f"The {scene.graph.node(id).category} goes with the dish that it stands on.")
+    return dish
+
+
+def _is_dish(scene: Scene, holder: str, id: str) -> bool:
+    return scene.graph.node(holder).category == dish_of(scene.graph.node(id).category)
 
 
 def roll(scene: Scene, event: Event, clause: Clause, id: str) -> None:

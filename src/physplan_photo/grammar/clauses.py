@@ -127,7 +127,7 @@ def _unknown(words: Sequence[str], text: str) -> NotAVerb:
     heads = {form: verb.name for phrase, verb in PHRASES for form in forms(phrase[0])}
     told = [word for word in words if word not in ARTICLES | FILLERS | PREPOSITIONS]
     close = [(word, difflib.get_close_matches(word, heads, n=1, cutoff=0.75)) for word in told[1:] or told]
-    meant = next((f"Did you mean {match[0]!r} for {word!r}? " for word, match in close if match), "")
+    meant = next((f"Did you mean {m[0]!r} for {w!r}? " for w, m in close if m and m != [w]), "")
     return NotAVerb(f"The grammar knows no verb in {text.strip()!r}. {meant}{known_verbs()}")
 
 

@@ -1,7 +1,7 @@
 """Verbs whose motion comes from rigid bodies: falling, landing, tipping, sliding off, knocking over.
 
 The plan says the end (what holds or touches what); the simulation says the way. Where the simulation ends
-otherwise, the plan's own law is used, and the scene's notes say so.
+otherwise, the plan's own law is used; the scene's notes say so, and the event keeps both.
 """
 
 from __future__ import annotations
@@ -247,6 +247,7 @@ def _take(
     for id, law in planned.items():
         event.motions[id] = by_simulation(made.paths[id], id) if agrees else law
     if not agrees:
+        event.simulated |= {id: by_simulation(made.paths[id], id) for id in planned}
         names = " and ".join(f"the {scene.graph.node(id).category}" for id in planned)
         _, dx, dy, angle = made.paths[next(iter(planned))][-1]
         scene.notes.append(

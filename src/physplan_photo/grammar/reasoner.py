@@ -13,6 +13,8 @@ import numpy as np
 from physplan.calls.settings import CallSettings
 from physplan.errors import PhysPlanError
 from physplan.graph import PhysicalDelta, StateGraph
+from physplan.graph.motion import motions_to_json
+from physplan.graph.moving import HOLDING
 from physplan.reasoning.protocol import BadAnswer, Feedback, KeyframeTask, Reasoner, Revision, Translation
 from physplan.reasoning.protocol import Scene as Asked
 from physplan.reasoning.writer import write_instruction
@@ -21,6 +23,7 @@ from physplan_photo.grammar.clauses import Noun, is_ground, nouns, read_prompt
 from physplan_photo.grammar.scene import Event, Scene
 from physplan_photo.graph.layout import Mask
 from physplan_photo.graph.relations import Seen, photo_graph
+from physplan_photo.stands import dish_of
 
 if TYPE_CHECKING:
     from physplan.perception import Segmenter
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 GRAMMAR_VERSION = 1
 ACTING_SHARE = 0.9  # of the video: the rest shows how it ends
 
-Planned = tuple[tuple[PhysicalDelta, ...], tuple[Translation, ...], tuple[str, ...]]
+Planned = tuple[tuple[PhysicalDelta, ...], tuple[Translation, ...], Mapping[str, Any]]
 
 
 class VerbsReasoner(Reasoner):
@@ -43,7 +46,7 @@ class VerbsReasoner(Reasoner):
         self._load_segmenter = load_segmenter
         self._masks: dict[str, dict[str, Mask]] = {}  # by the picture's checksum
         self._planned: dict[PhysicalDelta, Translation] = {}
-        self.notes: tuple[str, ...] = ()
+        self._told: Mapping[str, Any] = {}
 
     def parse(self, scene: Asked, feedback: Feedback) -> StateGraph:
         from physplan.pictures import to_tensor
@@ -65,6 +68,10 @@ class VerbsReasoner(Reasoner):
                 f'--object "{lost[0]}:left,top,right,bottom" or --object "{lost[0]}@x,y".'
             )
         graph, masks = photo_graph(seen, grounds)
+        if dishes := [dish for name in pushed(scene.prompt, graph) if (dish := dish_of(name)) is not None]:
+            below = segmenter.segment(to_tensor(scene.picture.image), [*names, *dishes])
+            seen = [Seen(one.category, np.asarray(one.mask.cpu().numpy(), dtype=bool)) for one in below]
+            graph, masks = photo_graph(seen, grounds)
         self._masks[scene.picture.sha256] = masks
         return graph
 
@@ -82,7 +89,7 @@ class VerbsReasoner(Reasoner):
             raise PhysPlanError(f"The grammar has one plan for this sentence, and it was refused: {reasons}")
         masks = self._masks[scene.picture.sha256]
         width = scene.picture.image.width / scene.picture.image.height
-        deltas, translations, self.notes = plan_sentence(scene.prompt, graph, masks, width=width)
+        deltas, translations, self._told = plan_sentence(scene.prompt, graph, masks, width=width)
         if len(deltas) > max_events:
             raise PhysPlanError(
                 f"The sentence has {len(deltas)} steps, a plan at most {max_events}: leave some out."
@@ -101,7 +108,23 @@ class VerbsReasoner(Reasoner):
         return write_instruction(task)
 
     def provenance(self) -> Mapping[str, Any]:
-        return {"grammar": GRAMMAR_VERSION, **({"notes": list(self.notes)} if self.notes else {})}
+        return {"grammar": GRAMMAR_VERSION, **self._told}
+
+
+def pushed(prompt: str, graph: StateGraph) -> list[str]:
+    """Things that the sentence moves along their ground, and that nothing outlined holds."""
+    held = {edge.b for edge in graph.edges if edge.r in HOLDING}
+    nouns = [
+        noun
+        for step in read_prompt(prompt)
+        for one in step
+        if one.verb.name == "move"
+        for noun in one.subjects
+    ]
+    wanted = {noun.name.casefold() for noun in nouns}
+    return [
+        node.category for node in graph.nodes if node.category.casefold() in wanted and node.id not in held
+    ]
 
 
 def _called(names: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
@@ -121,7 +144,8 @@ def _others(given: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def plan_sentence(prompt: str, graph: StateGraph, masks: Mapping[str, Mask], *, width: float) -> Planned:
-    """Deltas, their edits and motion, and what the simulation says otherwise. `width` over the height."""
+    """Deltas, their edits and motion, and for the plan's provenance: notes, and per event the motions that
+    the simulation gives otherwise. `width` over the height."""
     scene = Scene(graph=graph, masks=masks, width=width)
     events: list[Event] = []
     for step in read_prompt(prompt):
@@ -138,4 +162,7 @@ def plan_sentence(prompt: str, graph: StateGraph, masks: Mapping[str, Mask], *, 
     translations = tuple(
         Translation(edits=tuple(event.edits), motion=tuple(event.motions.values())) for event in events
     )
-    return deltas, translations, tuple(scene.notes)
+    told: dict[str, Any] = {"notes": list(scene.notes)} if scene.notes else {}
+    if any(event.simulated for event in events):
+        told["simulated"] = [motions_to_json(list(event.simulated.values())) for event in events]
+    return deltas, translations, told

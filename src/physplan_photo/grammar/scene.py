@@ -33,6 +33,7 @@ class Event:
     states: dict[str, StateChange] = field(default_factory=dict)
     edits: list[GraphEdit] = field(default_factory=list)
     motions: dict[str, Motion] = field(default_factory=dict)
+    simulated: dict[str, Motion] = field(default_factory=dict)  # where the simulation ends otherwise
     weight: float = 1.0  # how long it lasts beside the others
 
     def change(self, id: str, state: str, rule: str, *edits: GraphEdit, new: NewObject | None = None) -> None:

@@ -265,7 +265,10 @@ class RunPage {
     const others = this.related.filter(card => this.beside.has(card.run));
     const base = this.related.find(card => card.method === "base" && card.seed === details.seed);
     if (base && this.compared !== base.run && details.method !== "base") { this.compared = base.run; if (!this.beside.has(base.run)) { this.beside.add(base.run); others.push(base); } }
-    const films = new Films([details, ...others].slice(0, 4).map(card => ({ src: file(card.run, "video.mp4", card.files) || early, poster, title: title(card), note: card.run === name ? `seed ${card.seed}` : `${card.run}, seed ${card.seed}`, label: `${title(card)}: ${card.prompt}` })));
+    const shows = [details, ...others].slice(0, 4).map(card => ({ src: file(card.run, "video.mp4", card.files) || early, poster, title: title(card), note: card.run === name ? `seed ${card.seed}` : `${card.run}, seed ${card.seed}`, label: `${title(card)}: ${card.prompt}` }));
+    const simulated = file(name, "simulation.mp4", details.files);
+    if (simulated) shows.splice(1, 0, { src: simulated, poster, title: "The simulation", note: "it contradicts the plan", label: "What the simulation gives" });
+    const films = new Films(shows.slice(0, 4));
     const choices = this.related.map(card => h("label", { class: "pick" }, h("input", { type: "checkbox", checked: this.beside.has(card.run), onchange: event => { if (event.target.checked) this.beside.add(card.run); else this.beside.delete(card.run); this.showVideo(); } }), h("span", { text: `${title(card)}, ${card.run}` }), card.verdict ? h("span", { class: `chip ${VERDICTS[card.verdict]}`, text: card.verdict }) : null));
     put(parts.video, h("div", { class: "card-head" }, h("h2", { text: details.finished ? "The video" : "The plan in motion" }), details.finished && details.sentence ? h("p", { class: `verdict ${VERDICTS[details.verdict]}`, text: this.verdict() }) : null),
       this.photo ? h("div", { class: "beside" }, this.dragged, films.node) : films.node,
