@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
 from physplan.graph import EventChain, Term
 from physplan.guidance import GuidanceConfig
+from physplan.guidance.paper.selection import select_terms
 from physplan.perception import Evidence, KeyframeEvidence
 from physplan.sketch import Sketch
+from physplan.sketch.pixels import grow
 from physplan_bench.sandbox.wrong_sketch import (
     ARMS,
+    GAP,
     SPOILT,
     WRONG,
     Task,
@@ -22,6 +26,7 @@ from physplan_bench.sandbox.wrong_sketch import (
     mended,
     share_wrong,
     spoilt,
+    tasks_of,
     with_copy,
     wrong_evidence,
 )
@@ -29,6 +34,7 @@ from physplan_bench.sandbox.wrong_sketch_study import kinds_for, mended_cell, sc
 from physplan_sandbox.truth import true_chain
 from physplan_sandbox.world.phenomena import scene
 
+CROSSING = (("filter", "far"), ("drop", "crate"))
 RED, GREEN, BLUE = (torch.tensor(colour) for colour in ([0.9, 0.2, 0.1], [0.1, 0.8, 0.2], [0.1, 0.2, 0.9]))
 
 
@@ -112,6 +118,28 @@ def test_every_term_has_scenes_whose_last_event_selects_it(term: str) -> None:
     chosen = scenes_for(term, "train", first=3, number=len(kinds) + 1)
     assert [one.index for one in chosen] == list(range(3, len(kinds) + 4))
     assert [(one.phenomenon.name, one.variant) for one in chosen] == [*kinds, kinds[0]]
+
+
+def test_the_second_one_touches_nothing() -> None:
+    """Touching things are one instance of eq. 6, which counts instances."""
+    _, right, wrong = spoil("count")
+    copy = wrong.masks["ball#1"] & ~right.masks["ball#1"]
+    assert int(copy.sum()) == int(BALL.sum())
+    assert not (grow(copy, GAP - 1) & BALL).any()
+    full = replace(right, masks={**right.masks, "crate#2": ~BALL})
+    task = Task(term="count", node="ball#1")
+    assert wrong_evidence(Evidence(first=full, keyframes=(full,)), task).keyframes == (full,)
+
+
+def test_only_what_is_in_front_can_be_drawn_behind() -> None:
+    """What contains a thing is at its depth, so that their order is no matter of depth."""
+    chains = [true_chain(scene("train", 0, phenomenon=name, variant=variant)) for name, variant in CROSSING]
+    found = [
+        [tasks_of(chain, spec) for spec in select_terms(chain, len(chain.events) - 1) if spec.name == "depth"]
+        for chain in chains
+    ]
+    assert found[0] == [[Task(term="depth", node="pane#3", front="vase#2")]]
+    assert found[1] == [[]]
 
 
 def test_a_share_has_its_exact_interval() -> None:

@@ -28,15 +28,15 @@ from physplan.pipeline import stages
 from physplan.pipeline.latents_stage import SamplingRequest, make_latents
 from physplan.sketch import Sketch, make_sketch
 from physplan.sketch.cuts import overlap, rigid_shift
-from physplan.sketch.pixels import fill, grow
+from physplan.sketch.pixels import box, fill, grow
 from physplan.sketch.scene import changes
 from physplan.sketch.whole import shifted
-from physplan.verify.fragments import HIDDEN_BY
 from physplan_bench.sandbox.scenes import PreparedScene
 
-FAR, SMALL, APART = 0.12, 0.6, 0.25  # of the side; of the size; of the side between two copies
+FAR, SMALL = 0.12, 0.6  # of the side; of the size
 LEAST, MOST = 0.005, 0.12  # share of the picture that the object covers
 SAME_MASK_IOU = 0.5  # of an object's masks before and after, where only its look changes
+GAP = 6  # pixels between the copy and any thing: more than a cell of the features
 MIN_OVERLAP_PIXELS = 12  # pixels in which the drawing order shows
 MENDED_SHARE = 0.5
 # What a spoilt sketch is off by at least; below, the sketch has not taken the error over.
@@ -68,6 +68,7 @@ class Drawn:
     first: Tensor
     first_mask: Tensor | None
     hiding: Tensor  # bool [H, W]: what may stand before it
+    taken: Tensor  # bool [H, W]: other things
 
 
 Draw = Callable[[Drawn], tuple[Tensor, Tensor] | None]  # picture and mask; None where there is nothing to see
@@ -78,7 +79,7 @@ def _pasted(empty: Tensor, thing: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]
 
 
 def elsewhere(drawn: Drawn) -> tuple[Tensor, Tensor]:
-    dx = _room(drawn.mask, FAR)
+    dx = _room(drawn.mask)
     return _pasted(drawn.empty, torch.roll(drawn.picture, dx, -1), torch.roll(drawn.mask, dx, -1))
 
 
@@ -107,10 +108,18 @@ def old_look(drawn: Drawn) -> tuple[Tensor, Tensor] | None:
     return _pasted(drawn.empty, torch.where(before, drawn.first, mean), drawn.mask)
 
 
-def twice(drawn: Drawn) -> tuple[Tensor, Tensor]:
-    dx = _room(drawn.mask, APART)
-    one = torch.roll(drawn.mask, dx, -1)
-    return torch.where(one, torch.roll(drawn.picture, dx, -1), drawn.picture), drawn.mask | one
+def twice(drawn: Drawn) -> tuple[Tensor, Tensor] | None:
+    """The second one on the nearest ground that is free: two that touch are one instance."""
+    height, width = drawn.mask.shape
+    taken = grow(drawn.taken | drawn.mask, GAP)
+    left, top, right, bottom = (int(edge) for edge in box(drawn.mask))
+    places = [(dx, dy) for dx in range(-left, width - right, 2) for dy in range(-top, height - bottom, 2)]
+    for dx, dy in sorted(places, key=lambda place: math.hypot(*place)):
+        one = torch.roll(drawn.mask, (dx, dy), (-1, -2))
+        if not (one & taken).any():
+            copy = torch.roll(drawn.picture, (dx, dy), (-1, -2))
+            return torch.where(one, copy, drawn.picture), drawn.mask | one
+    return None
 
 
 def in_front(drawn: Drawn) -> tuple[Tensor, Tensor] | None:
@@ -132,12 +141,18 @@ WRONG: Mapping[str, Draw] = {
 }
 
 
-def _room(mask: Tensor, share: float) -> int:
-    """So far to the side that has more room."""
+def _others(frame: KeyframeEvidence, node: str) -> Tensor:
+    """Of all things but this one, and but the table, which is the ground."""
+    masks = [mask for other, mask in frame.masks.items() if other != node and not other.startswith("table#")]
+    return torch.stack([torch.zeros_like(frame.masks[node]), *masks]).any(0)
+
+
+def _room(mask: Tensor) -> int:
+    """To the side that has more room."""
     columns = torch.nonzero(mask.any(0))[:, 0]
     side = mask.shape[1]
     right = side - 1 - int(columns.max()) >= int(columns.min())
-    return round(share * side) * (1 if right else -1)
+    return round(FAR * side) * (1 if right else -1)
 
 
 def find_task(chain: EventChain, evidence: Evidence, term: str) -> Task | None:
@@ -147,7 +162,7 @@ def find_task(chain: EventChain, evidence: Evidence, term: str) -> Task | None:
     for spec in chosen_terms(chain, last, count="named", without=()):
         if spec.name != term:
             continue
-        for task in _tasks(chain, spec):
+        for task in tasks_of(chain, spec):
             share = float(frame.masks[task.node].float().mean()) if task.node in frame.masks else 0.0
             fits = LEAST <= share <= MOST and task.node in actors
             if fits and _wrong(frame, evidence.first, task) is not None:
@@ -155,11 +170,12 @@ def find_task(chain: EventChain, evidence: Evidence, term: str) -> Task | None:
     return None
 
 
-def _tasks(chain: EventChain, spec: TermSpec) -> list[Task]:
+def tasks_of(chain: EventChain, spec: TermSpec) -> list[Task]:
+    """What may be drawn wrong for a term of the last event."""
     if spec.name != Term.DEPTH:
         return [Task(term=spec.name, node=node) for node in spec.objects]
     pairs = [edge for edge in chain.graphs[-1].edges if {edge.a, edge.b} == set(spec.objects)]
-    before = [edge for edge in pairs if edge.r in HIDDEN_BY]
+    before = [edge for edge in pairs if edge.r == "in front of"]  # what contains is at the same depth
     return [Task(term=spec.name, node=edge.b, front=edge.a) for edge in before]
 
 
@@ -182,6 +198,7 @@ def _wrong(frame: KeyframeEvidence, first: KeyframeEvidence, task: Task) -> Keyf
             first=first.image,
             first_mask=first.masks.get(task.node),
             hiding=hiding,
+            taken=_others(frame, task.node),
         )
     )
     if found is None:
@@ -259,9 +276,11 @@ def measure_task(
     """The error of the wrong sketch itself, and, where it has one, of the video of every arm."""
     chain, right = here.drawn(0)
     wrong = wrong_evidence(right, task)
-    sketch = make_sketch(chain, wrong)
     if task.term == Term.COUNT.value:
+        sketch = make_sketch(chain, right)
         sketch = with_copy(sketch, chain, right.keyframes[-1], wrong.keyframes[-1], task.node)
+    else:
+        sketch = make_sketch(chain, wrong)
 
     def off(frames: Tensor) -> float | None:
         pictures = [to_picture(frames[anchor].clamp(0, 1)) for anchor in chain.anchors]
