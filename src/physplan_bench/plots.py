@@ -117,7 +117,7 @@ def _finish(figure: Figure, axes: Any, title: str, ylabel: str, path: Path) -> N
     suffix = path.suffix.lower()
     if suffix not in (".png", ".svg"):
         raise PhysPlanError(f"A plot is written as .png or .svg, not as {path.name!r}.")
-    axes.set_title(title, fontsize=11)
+    figure.suptitle(title, fontsize=11, x=0.01, ha="left")  # as wide as the figure, legend included
     axes.set_ylabel(ylabel)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
@@ -126,7 +126,7 @@ def _finish(figure: Figure, axes: Any, title: str, ylabel: str, path: Path) -> N
         axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
     with matplotlib.rc_context({"svg.hashsalt": "physplan"}), atomic_path(path) as temporary:
-        figure.savefig(temporary, format=suffix[1:], dpi=160, metadata=metadata)
+        figure.savefig(temporary, format=suffix[1:], dpi=160, bbox_inches="tight", metadata=metadata)
 
 
 def _plottable(cell: Any) -> bool:
