@@ -55,7 +55,7 @@ def load_official(code: Path, picture: Image.Image) -> Any:
     """The authors' predictor with the same file of weights, and the picture encoded."""
     sys.path.insert(0, str(code.resolve()))
     stand_in()
-    from mobile_sam import SamPredictor, sam_model_registry  # type: ignore[import-not-found]
+    from mobile_sam import SamPredictor, sam_model_registry
 
     predictor = SamPredictor(sam_model_registry["vit_t"](checkpoint=str(find(FILE))).eval())
     predictor.set_image(np.asarray(picture))

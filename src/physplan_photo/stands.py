@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 from scipy import ndimage
 
-from physplan_photo.mobile_sam.model import SIDE, full_size, mobile_sam, tidy
+from physplan_photo.mobile_sam.model import SIDE, Encoded, full_size, mobile_sam, tidy
 from physplan_photo.objects import Mask, Point, box_of
 from physplan_photo.words import classes_of
 
@@ -21,6 +21,7 @@ SAME_IOU = 0.85
 MIN_VOTES = 0.5  # of the clicks
 MAX_AREA = 0.4  # of the picture: a larger one is a table
 MAX_OVERLAP = 0.1  # of the thing: what contains it is a thing with its dish
+_latest: list[tuple[Encoded, bytes, tuple[Mask, float] | None]] = []  # the thing that was looked under last
 
 
 def dish_of(name: str) -> str | None:
@@ -37,11 +38,16 @@ def owner_of(name: str) -> str | None:
 
 def dish_under(picture: Image.Image, mask: Mask) -> tuple[Mask, float] | None:
     """The dish [H, W] below what `mask` covers, and its score; None where no half of the clicks agree."""
+    encoded, covered = mobile_sam().encode(picture), mask.tobytes()
+    if not (_latest and _latest[0][0] is encoded and _latest[0][1] == covered):
+        _latest[:] = [(encoded, covered, _found(encoded, mask))]
+    return _latest[0][2]
+
+
+def _found(encoded: Encoded, mask: Mask) -> tuple[Mask, float] | None:
+    """Guesses are compared as small as they come."""
     sam = mobile_sam()
-    encoded = sam.encode(picture)
-    width, height = (
-        round(side * GUESS_SIDE / SIDE) for side in encoded.fitted
-    )  # guesses are compared as they come
+    width, height = (round(side * GUESS_SIDE / SIDE) for side in encoded.fitted)
     thing = np.asarray(Image.fromarray(mask).resize((width, height), Image.Resampling.NEAREST), dtype=bool)
     clicks = _around(mask)
     guesses = [guess for x, y in clicks for guess in sam.guesses(encoded, points=(Point(x, y),))]
