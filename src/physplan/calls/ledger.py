@@ -223,7 +223,8 @@ class Ledger:
         if file is not None:
             # A line that a kill cut off is ended first, and is no entry.
             cut_off = file.seek(0, os.SEEK_END) > self._read_to
-            file.write(b"\n" * cut_off + _line(entry) + b"\n")
+            line = json.dumps({name: getattr(entry, name) for name in Entry.__slots__}).encode()
+            file.write(b"\n" * cut_off + line + b"\n")
             file.flush()
             if entry.outcome == "open":
                 os.fsync(file.fileno())  # before the call: a loss of power must not forget it
@@ -270,10 +271,6 @@ class Ledger:
                 ) from None
             self._entries[entry.id] = entry
         self._read_to += len(complete) + len(newline)
-
-
-def _line(entry: Entry) -> bytes:
-    return json.dumps({name: getattr(entry, name) for name in Entry.__slots__}).encode()
 
 
 def total(entries: tuple[Entry, ...]) -> Totals:

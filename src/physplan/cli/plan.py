@@ -15,8 +15,6 @@ from physplan.errors import PhysPlanError
 from physplan.foreign import plain
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from physplan.calls.gateway import CallRecord
     from physplan.graph import EventChain
     from physplan.keyframes import Keyframe
@@ -266,20 +264,16 @@ def _renew(args: argparse.Namespace, chain: EventChain) -> tuple[EventChain, lis
 
 
 def _show_chain(chain: EventChain) -> None:
+    from rich.console import Console
+
     from physplan.drawing.table import plan_table
 
-    _console().print(plan_table(chain))
+    # A pipe has no width of its own; a narrow one would break words of the table.
+    Console(width=None if sys.stdout.isatty() else 120).print(plan_table(chain))
     for index, event in enumerate(chain.events, start=1):
         if event.instruction:
             whose = ", in your words" if event.by_user else ""
             print(f"keyframe {index}{whose}: {plain(event.instruction)}")
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    # A pipe has no width of its own; a narrow one would break words of the table.
-    return Console(width=None if sys.stdout.isatty() else 120)
 
 
 def _show_step(step: Step) -> None:

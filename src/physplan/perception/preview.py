@@ -24,7 +24,9 @@ def overlay(frame: KeyframeEvidence) -> Image.Image:
     factor = max(1, round(MIN_PREVIEW_SIDE / max(frame.depth.shape)))
     image = _enlarge(frame.image.float(), factor)
     for number, mask in enumerate(frame.masks.values()):
-        image = _tint(image, _enlarge(mask[None].float(), factor)[0] > 0.5, _colour(number))
+        # Steps of the golden ratio keep neighbouring numbers far apart on the colour wheel.
+        colour = colorsys.hsv_to_rgb(number * 0.618 % 1, 0.75, 1.0)
+        image = _tint(image, _enlarge(mask[None].float(), factor)[0] > 0.5, colour)
     picture = to_picture(image)
     draw = ImageDraw.Draw(picture)
     font = ImageFont.load_default(size=max(11, picture.height // 32))
@@ -62,11 +64,6 @@ def _tint(image: Tensor, mask: Tensor, colour: tuple[float, float, float]) -> Te
     inside = -F.max_pool2d(-mask[None].float(), 5, stride=1, padding=2)[0]
     strength = torch.where(mask, torch.where(inside > 0, 0.4, 1.0), 0.0)
     return image * (1 - strength) + strength * image.new_tensor(colour)[:, None, None]
-
-
-def _colour(number: int) -> tuple[float, float, float]:
-    # Steps of the golden ratio keep neighbouring numbers far apart on the colour wheel.
-    return colorsys.hsv_to_rgb(number * 0.618 % 1, 0.75, 1.0)
 
 
 def _enlarge(image: Tensor, factor: int) -> Tensor:

@@ -257,13 +257,14 @@ def _latents(run: Run, memory: InMemory) -> Made:
         evidence = layout.load_evidence(run.folder.path)
         guided_by = Guide(chain=load_plan(run), evidence=evidence, config=run.guidance)
     given, told = _given_frames(run) if run.method.conditioned else ([], [])
+    followed = load_plan(run) if run.method.follows_plan and config.video.prompt != "user" else None
     checkpoint = CheckpointFile(run.folder / layout.SAMPLING, key_of(run, LATENTS)[0])
     sampled = make_latents(
         SamplingRequest(
             config=config,
             backends=run.backends,
             frame=run.frame,
-            prompt=words_of(run, _followed(run)),
+            prompt=words_of(run, followed),
             seed=run.inputs.seed,
             guided_by=guided_by,
             sketch=sketch,
@@ -286,10 +287,6 @@ def _latents(run: Run, memory: InMemory) -> Made:
         save_tensors(files[-1], regions)
     checkpoint.remove()  # after the latents are on disk
     return files, [*told, *sampled.notes, *video_model(config.video.model).warnings(run.picture.image.size)]
-
-
-def _followed(run: Run) -> EventChain | None:
-    return load_plan(run) if run.method.follows_plan and run.config.video.prompt != "user" else None
 
 
 def _sketch(run: Run, memory: InMemory) -> Made:
