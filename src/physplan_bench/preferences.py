@@ -14,7 +14,7 @@ import numpy as np
 from physplan.errors import PhysPlanError
 from physplan_bench.correction import Corrected, correct
 from physplan_bench.records import Record
-from physplan_bench.study.gather import words
+from physplan_bench.study.match_videos import words
 from physplan_bench.tables import read_rows
 
 COLUMNS = {"prompt", "criterion", "first", "second", "chosen"}

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from physplan.errors import PhysPlanError
 from physplan.files import write_atomic
 from physplan.graph.errors import GraphError
-from physplan_studio.disks import disk_words
+from physplan_studio.disk_errors import disk_words
 from physplan_studio.jobs import Job, JobFiles, State
 from physplan_studio.process import Died, Stopped
 

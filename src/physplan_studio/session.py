@@ -17,7 +17,7 @@ from physplan.graph.errors import GraphError
 from physplan.methods import find
 from physplan.runs import layout
 from physplan_studio.checking import check_plan
-from physplan_studio.disks import disk_words
+from physplan_studio.disk_errors import disk_words
 from physplan_studio.jobs import Job
 from physplan_studio.listing import Asked, list_runs, unless_seen
 from physplan_studio.offers import Offers

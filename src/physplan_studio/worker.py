@@ -70,7 +70,7 @@ def main() -> None:
     outgoing = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no message
     channel = Channel(sys.stdin.buffer, outgoing)
-    from physplan_studio.work import Work
+    from physplan_studio.worker_tasks import Work
 
     work = Work()
     while (task := channel.tasks.get()) is not None:

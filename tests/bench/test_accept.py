@@ -22,7 +22,7 @@ from tests.pipeline import tiny_pipelines
 
 from physplan.cli import main
 from physplan.errors import PhysPlanError
-from physplan.presets import accepted
+from physplan.presets import acceptance_figures
 from physplan_bench.accept import run as running
 from physplan_bench.accept import weights
 from physplan_bench.accept.compare import comparison, load_acceptance
@@ -182,7 +182,11 @@ def test_doctor_prints_the_accepted_figures_of_a_card_like_this_one(
     for _ in range(2):  # the second takes the place of the first
         add_figures(load_acceptance(accepted_file(tmp_path / "A.json")), kept)
     assert len(json.loads(kept.read_text())) == 1
-    monkeypatch.setattr(accepted, "accepted_figures", functools.partial(accepted.accepted_figures, file=kept))
+    monkeypatch.setattr(
+        acceptance_figures,
+        "accepted_figures",
+        functools.partial(acceptance_figures.accepted_figures, file=kept),
+    )
     monkeypatch.setattr("physplan.machine.gpus", lambda: [{"name": "Card X", "memory_gb": 24.0}])
     assert main(["doctor", "--all"]) == 0
     (line,) = [one for one in capsys.readouterr().out.splitlines() if "accepted on this card" in one]

@@ -24,7 +24,7 @@ from physplan.graph import (  # noqa: E402  # noqa: E402
     motion,
 )
 from physplan_photo.background import structure  # noqa: E402
-from physplan_photo.compose.camera import moved_in  # noqa: E402
+from physplan_photo.compose.camera_zoom import moved_in  # noqa: E402
 from physplan_photo.compose.config import ComposeConfig  # noqa: E402
 from physplan_photo.compose.cutouts import cut_out, fringe, oval_of, rolled  # noqa: E402
 from physplan_photo.compose.render import Renderer  # noqa: E402

@@ -64,7 +64,7 @@ def in_a_row(tmp_path: Path, name: str, form: str) -> None:
 
 def in_a_page(tmp_path: Path, name: str) -> None:
     from physplan_studio.spec import read_spec
-    from physplan_studio.work import Work
+    from physplan_studio.worker_tasks import Work
 
     given = {"picture": "0" * 64, "prompt": "", "settings": {name: SAID[name]}}
     with pytest.raises(PhysPlanError, match="The page cannot set"):

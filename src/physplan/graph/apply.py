@@ -8,7 +8,7 @@ from physplan.graph.cycles import find_path
 from physplan.graph.edits import Consume, GraphEdit, Link, RelationEdit, Spawn, Unlink, Update
 from physplan.graph.errors import InvalidEdit, InvalidGraph
 from physplan.graph.state import Edge, Node, StateGraph
-from physplan.graph.text import shorten
+from physplan.graph.text_checks import shorten
 from physplan.graph.vocabulary import ACYCLIC, RELATIONS, suggest
 
 

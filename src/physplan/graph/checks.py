@@ -15,7 +15,7 @@ from physplan.graph.cycles import find_path
 from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import Consume, GraphEdit, Link, RelationEdit, Spawn, Unlink, Update
 from physplan.graph.state import StateGraph
-from physplan.graph.text import identifier_problem, shorten
+from physplan.graph.text_checks import identifier_problem, shorten
 from physplan.graph.vocabulary import ACYCLIC, ATTRIBUTE_KEYS, INVERSES, RELATIONS, suggest
 
 CheckName = Literal["grounding", "coverage", "lineage", "consistency"]

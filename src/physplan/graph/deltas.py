@@ -7,7 +7,7 @@ from typing import Any
 
 from physplan.graph.errors import InvalidDelta
 from physplan.graph.json_values import Limits, located, read_list, read_number, read_object, read_text
-from physplan.graph.text import identifier_problem, require_text
+from physplan.graph.text_checks import identifier_problem, require_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from physplan.graph.errors import InvalidEdit, ParseError
 from physplan.graph.json_values import Limits, located, read_list, read_object, read_text
-from physplan.graph.text import Attributes, as_attributes, require_text, shorten
+from physplan.graph.text_checks import Attributes, as_attributes, require_text, shorten
 from physplan.graph.vocabulary import RELATIONS, canonical, suggest
 
 _NO_ATTRIBUTES = Attributes({})

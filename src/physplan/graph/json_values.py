@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from physplan.graph.errors import GraphError, LimitError, ParseError
-from physplan.graph.text import describe, shorten, text_problem
+from physplan.graph.text_checks import describe, shorten, text_problem
 from physplan.graph.vocabulary import suggest
 
 

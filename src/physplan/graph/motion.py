@@ -14,7 +14,7 @@ from typing import Any
 
 from physplan.graph.errors import ParseError
 from physplan.graph.json_values import Limits, read_list, read_number, read_object, read_text
-from physplan.graph.text import shorten
+from physplan.graph.text_checks import shorten
 from physplan.graph.vocabulary import suggest
 
 Sample = tuple[float, float, float, float]  # time 0..1, right, down (heights of the frame), degrees clockwise

@@ -10,7 +10,7 @@ from physplan.graph.deltas import PhysicalDelta
 from physplan.graph.edits import Consume, GraphEdit, Link, RelationEdit, Spawn, Unlink, Update
 from physplan.graph.motion import LAWS, Motion, motion, parameter_problem
 from physplan.graph.state import StateGraph
-from physplan.graph.text import shorten
+from physplan.graph.text_checks import shorten
 from physplan.graph.vocabulary import RELATIONS, suggest
 
 HOLDING = ("support", "containment", "attachment")

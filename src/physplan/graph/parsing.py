@@ -15,7 +15,7 @@ from physplan.graph.errors import LimitError, ParseError
 from physplan.graph.json_values import Limits, in_file, read_list, read_object, require_shape
 from physplan.graph.motion import Motion, motions_from_json
 from physplan.graph.state import StateGraph
-from physplan.graph.text import shorten
+from physplan.graph.text_checks import shorten
 
 T = TypeVar("T")
 _DEFAULT = Limits()

@@ -10,7 +10,7 @@ from typing import Any
 from physplan.graph.cycles import find_cycle
 from physplan.graph.errors import InvalidGraph
 from physplan.graph.json_values import Limits, located, read_list, read_object, read_text
-from physplan.graph.text import Attributes, as_attributes, identifier_problem, require_text, shorten
+from physplan.graph.text_checks import Attributes, as_attributes, identifier_problem, require_text, shorten
 from physplan.graph.vocabulary import ACYCLIC, ATTRIBUTE_KEYS, ATTRIBUTES, RELATIONS, canonical, suggest
 
 _NO_ATTRIBUTES = Attributes({})

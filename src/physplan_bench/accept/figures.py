@@ -10,7 +10,7 @@ from typing import Any
 
 from physplan.errors import PhysPlanError
 from physplan.files import write_json
-from physplan.presets.accepted import FILE
+from physplan.presets.acceptance_figures import FILE
 from physplan_bench.accept.compare import findings_of, load_acceptance
 
 FIGURES = {

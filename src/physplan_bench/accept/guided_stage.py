@@ -20,7 +20,7 @@ from physplan.guidance.repeat import anchor_windows
 from physplan.methods import find
 from physplan.pipeline.forecast import memory_request
 from physplan.pipeline.latents_stage import prepare
-from physplan.presets.accepted import accepted_figures
+from physplan.presets.acceptance_figures import accepted_figures
 from physplan.runs import PeakMemory, layout
 from physplan.video.known import video_model
 from physplan_bench.accept.context import PROMPT, Acceptance

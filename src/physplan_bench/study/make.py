@@ -14,7 +14,7 @@ from physplan.foreign import plain
 from physplan_bench.new_folder import new_folder, require_new
 from physplan_bench.study.assign import Pair
 from physplan_bench.study.design import FRAMES, VIDEOS, Known, Prompt, Study
-from physplan_bench.study.gather import Shown, match, read_folder
+from physplan_bench.study.match_videos import Shown, match, read_folder
 from physplan_bench.study.media import copy_video, damage, first_frame
 from physplan_bench.videos import VideoInfo, probe
 

@@ -63,7 +63,7 @@ def survey() -> dict[str, Any]:
     """What this machine has and each preset lacks, as JSON."""
     from physplan import machine
     from physplan.presets import PRESETS
-    from physplan.presets.accepted import accepted_figures
+    from physplan.presets.acceptance_figures import accepted_figures
     from physplan_models.cli.terms import terms_of
 
     memory, devices, folder = machine.memory_gb(), machine.gpus(), machine.weights_folder()

@@ -13,7 +13,7 @@ from physplan.graph import Consume, EventChain, Spawn
 from physplan.graph.motion import LAWS
 from physplan.sketch.ordering import drawing_order
 from physplan_photo.compose import emitters
-from physplan_photo.compose.camera import moved_in
+from physplan_photo.compose.camera_zoom import moved_in
 from physplan_photo.compose.config import ComposeConfig
 from physplan_photo.compose.cutouts import (
     Array,

@@ -13,8 +13,8 @@ from study_people import METHODS, write_video
 
 from physplan.errors import PhysPlanError
 from physplan_bench.study.design import load_study
-from physplan_bench.study.gather import Shown, match, read_folder
 from physplan_bench.study.make import Plan, choose, make_study
+from physplan_bench.study.match_videos import Shown, match, read_folder
 from physplan_bench.study.media import damage
 from physplan_bench.videos import probe, read_video
 

@@ -9,7 +9,7 @@ from physplan_sandbox.world.phenomena.balance import Balance
 from physplan_sandbox.world.phenomena.balls import Drop, Roll
 from physplan_sandbox.world.phenomena.behind import Behind
 from physplan_sandbox.world.phenomena.blocks import Dominoes, Push
-from physplan_sandbox.world.phenomena.cascade import Cascade
+from physplan_sandbox.world.phenomena.domino_chain import Cascade
 from physplan_sandbox.world.phenomena.fluids import Ink, Pour
 from physplan_sandbox.world.phenomena.heat import Flame, Ice
 from physplan_sandbox.world.phenomena.magnetism import Magnet
