@@ -60,7 +60,13 @@ COMPARED = {
     "physplan_models/cli/ways.py": {"cloud", "storyboard"},  # of the list above it
     "physplan_bench/sandbox/scenes.py": {"sandbox"},  # the benchmark of the sandbox's own parts
     "physplan_bench/frechet/extractors.py": {"dinov2"},  # a kind of features, chosen below it
-    "physplan_bench/accept/library.py": {"svd", "cogvideox", "ltx"},  # how each library pipeline is called
+    "physplan_bench/accept/library.py": {
+        "svd",
+        "cogvideox",
+        "ltx",
+        "cosmos3",
+        "framepack",
+    },  # how each library pipeline is called
     "physplan_bench/accept/context.py": {"sandbox", "server"},
     "physplan_bench/accept/perception_stage.py": {"sandbox"},  # whose segmenter knows its own world only
     "physplan_bench/accept/videos_stage.py": {"sandbox", "server"},
