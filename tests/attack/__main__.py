@@ -63,7 +63,7 @@ KINDS = {
     "disks": Kind(attack=disks.attack, words="full or read-only disks", full=15, short=2),
     "pairs": Kind(attack=pairs.attack, words="two processes at once", full=6, short=1),
     "strangers": Kind(attack=strangers.attack, words="files that speak for you", full=36, short=9),
-    "stops": Kind(attack=stops.attack, words="other ends and one budget", full=8, short=2),
+    "stops": Kind(attack=stops.attack, words="other ends and one budget", full=28, short=2),
     "nodes": Kind(attack=nodes.attack, words="inputs of ComfyUI's nodes", full=42, short=1),
     "servers": Kind(attack=servers.attack, words="image and video servers", full=72, short=9),
     "pages": Kind(attack=pages.attack, words="studio and study pages", full=33, short=11),
