@@ -30,7 +30,7 @@ from physplan_bench.sandbox.wrong_sketch import (
     with_copy,
     wrong_evidence,
 )
-from physplan_bench.sandbox.wrong_sketch_study import kinds_for, mended_cell, scenes_for
+from physplan_bench.sandbox.wrong_sketch_study import WrongSketchStudy, kinds_for, mended_cell, scenes_for
 from physplan_sandbox.truth import true_chain
 from physplan_sandbox.world.phenomena import scene
 
@@ -144,6 +144,14 @@ def test_only_what_is_in_front_can_be_drawn_behind() -> None:
 
 def test_a_share_has_its_exact_interval() -> None:
     assert mended_cell(3, 4) == "75 [19, 99] of 4"
+
+
+def test_a_study_of_one_term_has_one_column() -> None:
+    study = WrongSketchStudy.of_preset(terms=("extent",))
+    mended_of = {"none": {"extent": [0, 2]}, "all": {"extent": [2, 2]}}
+    table = study.table({"mended": {arm: mended_of.get(arm, {}) for arm in ARMS}}, "")
+    assert [column.title for column in table.columns] == ["extent"]
+    assert [len(row.cells) for row in table.rows] == [1] * len(ARMS)
 
 
 def test_every_term_has_an_arm_that_leaves_it_out() -> None:

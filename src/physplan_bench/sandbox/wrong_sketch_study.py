@@ -130,7 +130,10 @@ class WrongSketchStudy(SceneStudy):
             label="Guidance",
             columns=titled(*self.terms),
             rows=rows_of(
-                {LABELS.get(arm, arm): [cell(result["mended"][arm], term) for term in WRONG] for arm in ARMS}
+                {
+                    LABELS.get(arm, arm): [cell(result["mended"][arm], term) for term in self.terms]
+                    for arm in ARMS
+                }
             ),
             note="The sketch has one property of one object wrong; the keyframes are the simulator's."
             " Mended: the video's error is at most half of the sketch's; in brackets the 95 % interval.",
