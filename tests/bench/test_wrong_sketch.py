@@ -16,7 +16,7 @@ from physplan.sketch import Sketch
 from physplan.sketch.pixels import grow
 from physplan_bench.sandbox.wrong_sketch import (
     ARMS,
-    GAP,
+    COPY_GAP,
     SPOILT,
     WRONG,
     Task,
@@ -125,7 +125,7 @@ def test_the_second_one_touches_nothing() -> None:
     _, right, wrong = spoil("count")
     copy = wrong.masks["ball#1"] & ~right.masks["ball#1"]
     assert int(copy.sum()) == int(BALL.sum())
-    assert not (grow(copy, GAP - 1) & BALL).any()
+    assert not (grow(copy, COPY_GAP - 1) & BALL).any()
     full = replace(right, masks={**right.masks, "crate#2": ~BALL})
     task = Task(term="count", node="ball#1")
     assert wrong_evidence(Evidence(first=full, keyframes=(full,)), task).keyframes == (full,)

@@ -36,7 +36,7 @@ from physplan_bench.sandbox.scenes import PreparedScene
 FAR, SMALL = 0.12, 0.6  # of the side; of the size
 LEAST, MOST = 0.005, 0.12  # share of the picture that the object covers
 SAME_MASK_IOU = 0.5  # of an object's masks before and after, where only its look changes
-GAP = 6  # pixels between the copy and any thing: more than a cell of the features
+COPY_GAP = 6  # pixels between the copy and any thing: more than a cell of the features
 MIN_OVERLAP_PIXELS = 12  # pixels in which the drawing order shows
 MENDED_SHARE = 0.5
 # What a spoilt sketch is off by at least; below, the sketch has not taken the error over.
@@ -111,7 +111,7 @@ def old_look(drawn: Drawn) -> tuple[Tensor, Tensor] | None:
 def twice(drawn: Drawn) -> tuple[Tensor, Tensor] | None:
     """The second one on the nearest ground that is free: two that touch are one instance."""
     height, width = drawn.mask.shape
-    taken = grow(drawn.taken | drawn.mask, GAP)
+    taken = grow(drawn.taken | drawn.mask, COPY_GAP)
     left, top, right, bottom = (int(edge) for edge in box(drawn.mask))
     places = [(dx, dy) for dx in range(-left, width - right, 2) for dy in range(-top, height - bottom, 2)]
     for dx, dy in sorted(places, key=lambda place: math.hypot(*place)):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from physplan.errors import PhysPlanError
 from physplan.files import write_json
@@ -22,6 +22,8 @@ VERSION = 1
 
 
 class _Design(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
     def files(self) -> list[str]: ...
 
 
@@ -109,7 +111,7 @@ def load_study(folder: Path) -> Study:
         ):
             raise _no_design(folder / FILE, "study", f"a pair of what is not there: {pair}")
     try:
-        if max(study.seed, study.per_participant, study.participants) >= 1_000_000 or study.seed < 0:
+        if not all(0 <= n < 1_000_000 for n in (study.seed, study.per_participant, study.participants)):
             raise ValueError("a number is out of range")
         study.hands  # noqa: B018 - dealt here, so that a wrong number is an error now
     except (ValueError, IndexError) as error:
@@ -122,9 +124,10 @@ def read_design(folder: Path, name: str, kind: type[Design], mark: tuple[str, in
     path, (what, version) = folder / name, mark
     try:
         content = parse_json(read_file(path, limit=LIMITS.max_bytes), LIMITS)
-        if (found := read_object(content, "$").get(f"physplan_{what}")) != version:
+        given = read_object(content, "$", optional=(f"physplan_{what}", *kind.__dataclass_fields__))
+        if (found := given.pop(f"physplan_{what}", None)) != version:
             raise ValueError(f"version {found!r}, this PhysPlan reads {version}")
-        design: Design = read_as(kind, content, "$")
+        design: Design = read_as(kind, given, "$")
         for file in design.files():
             if not inside(folder, file).is_file():
                 raise PhysPlanError(f"{folder} lacks the file {file}: make it again.")
