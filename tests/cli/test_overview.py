@@ -40,7 +40,7 @@ def test_a_command_of_another_package_has_a_group_before_research() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "answer"), [("generat", "Did you mean 'generate'?"), ("xyz", "Choose one of: ")]
+    ("word", "answer"), [("generates", "Did you mean 'generate'?"), ("xyz", "Choose one of: ")]
 )
 def test_a_mistyped_command_is_answered_with_the_nearest(
     word: str, answer: str, capsys: pytest.CaptureFixture[str]
