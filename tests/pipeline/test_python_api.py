@@ -54,6 +54,22 @@ def test_a_folder_without_a_video_is_refused(tmp_path: Path) -> None:
         Result.load(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"seed": "1"}, "The seed is '1'"),
+        ({"seed": 0.5}, "The seed is 0.5"),
+        ({"attempts": "2"}, "'2' attempts"),
+    ],
+)
+def test_a_seed_and_attempts_are_whole_numbers(
+    pp: PhysPlan, plan: EventChain, tmp_path: Path, asked: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(PhysPlanError, match=message):
+        pp.generate(first_frame(SCENE), plan=plan, output_dir=tmp_path / "run", **asked)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_loss_of_ones_own_is_called(pp: PhysPlan, plan: EventChain) -> None:
     called: list[int] = []
 

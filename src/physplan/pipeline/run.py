@@ -134,10 +134,10 @@ def prepare_run(folder: RunFolder, config: Config, backends: Backends, request: 
     if chosen.chooses:
         check_choice(config)
         attempts = config.best_of_n.count if attempts == 1 else attempts
-    if not 0 <= seed < 2**63 - MOST_ATTEMPTS:
-        raise PhysPlanError(f"The seed is {seed}: give a whole number from 0 on.")
-    if not 1 <= attempts <= MOST_ATTEMPTS:
-        raise PhysPlanError(f"{attempts} attempts cannot be made: give a number from 1 to {MOST_ATTEMPTS}.")
+    if not (isinstance(seed, int) and 0 <= seed < 2**63 - MOST_ATTEMPTS):
+        raise PhysPlanError(f"The seed is {seed!r}: give a whole number from 0 on.")
+    if not (isinstance(attempts, int) and 1 <= attempts <= MOST_ATTEMPTS):
+        raise PhysPlanError(f"{attempts!r} attempts cannot be made: give a number from 1 to {MOST_ATTEMPTS}.")
     if attempts > 1 and not chosen.samples:
         raise PhysPlanError("A storyboard is the same with every seed: ask for one attempt.")
     given = request.keyframes
