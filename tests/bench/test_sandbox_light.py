@@ -50,3 +50,9 @@ def test_a_study_has_a_case_for_every_scene_and_method() -> None:
     study = LightStudy.of_preset(scenes=3)
     assert len({case.name for case in study.cases()}) == 3 * len(ARMS)
     assert len({case.key for case in study.cases()}) == 3 * len(ARMS)
+
+
+def test_only_lit_arms_depend_on_the_fine_tuned_weights() -> None:
+    study = LightStudy.of_preset(scenes=1, arms=("sketch", "storyboard", "sketch:lit"))
+    sketch, storyboard, lit = (case.identity["weights"] for case in study.cases())
+    assert sketch == storyboard != lit

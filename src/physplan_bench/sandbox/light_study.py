@@ -19,7 +19,7 @@ from physplan_bench.provenance import provenance
 from physplan_bench.sandbox.arms import Arm
 from physplan_bench.sandbox.light import EffectCount, LitScene, TunedLitScene, count_effects
 from physplan_bench.sandbox.making import make_video
-from physplan_bench.sandbox.scenes import SceneStudy, work_alone
+from physplan_bench.sandbox.scenes import SceneStudy, weights_digest, work_alone
 from physplan_bench.tables import Table, rows_of, titled
 from physplan_sandbox.truth import true_chain
 from physplan_sandbox.world.light import EFFECTS
@@ -42,7 +42,12 @@ class LightStudy(SceneStudy):
             Case(
                 name=f"light-{self.split}-{index}-{arm}",
                 group=arm,
-                identity={**self.identity(PROTOCOL, index), "arm": arm, "config": to_plain(self.config)},
+                identity={
+                    **self.identity(PROTOCOL, index),
+                    "weights": weights_digest(lit=arm.endswith(LIT)),
+                    "arm": arm,
+                    "config": to_plain(self.config),
+                },
             )
             for index in range(self.first, self.first + self.scenes)
             for arm in self.arms
